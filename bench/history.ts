@@ -1,5 +1,5 @@
-import { replayCuration } from '../src/history/replay-curation.ts';
-import { slidingWindow } from '../src/history/sliding-window.ts';
+import { replayCuration } from '../src/history/inspect/replay-curation.ts';
+import { slidingWindow } from '../src/history/managers/sliding-window.ts';
 import { atLeast, atMost, type Figure, info, median, type Section } from './figure.ts';
 import { type GrowingConversation, growingConversation } from './history/growing-conversation.ts';
 import { runOurs, runPlain, runPrune, runTrim } from './history/window-runs.ts';

@@ -20,7 +20,7 @@ export {
 export { beginSubagent } from './agents/subagent-run.ts';
 export { type RunningAgent, type Stop, ToolRunner } from './agents/tool-runner.ts';
 export { HoldfastError } from './core/errors.ts';
-export { currentEvaluation, type Run as AgentRun } from './loop/run.ts';
-export { checkBudget, costLimitOf } from './loop/spending.ts';
-export { Suspension } from './loop/suspension.ts';
-export type { ToolOutcome } from './loop/tool-result.ts';
+export type { ToolOutcome } from './loop/define/tool-result.ts';
+export { currentEvaluation, type Run as AgentRun } from './loop/evaluate/run.ts';
+export { Suspension } from './loop/evaluate/suspension.ts';
+export { checkBudget, costLimitOf } from './loop/request/spending.ts';

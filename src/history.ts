@@ -3,24 +3,13 @@
 export type { Provider, ProviderViolation } from './formats/provider-rules.ts';
 export { type CanSendOptions, canSend } from './history/can-send.ts';
 export {
-  type ClearToolResultsOptions,
-  clearToolResults,
-} from './history/clear-tool-results.ts';
-export {
   type Coherence,
   type CoherenceOptions,
   checkCoherence,
   type RepairOptions,
   repairCoherence,
   type Violation,
-} from './history/coherence.ts';
-export {
-  compareRequests,
-  type DifferingSide,
-  type RequestComparison,
-  type RequestDifference,
-} from './history/compare-requests.ts';
-export { compose } from './history/compose.ts';
+} from './history/coherence/coherence.ts';
 export {
   type CuratedRequest,
   type CurateRequestOptions,
@@ -28,15 +17,7 @@ export {
   curateRequest,
   type RequestMemo,
 } from './history/curate-request.ts';
-export { type CurationReportOptions, formatReplays } from './history/curation-report.ts';
 export { estimateTokens, type TokenEstimator } from './history/estimate-tokens.ts';
-export {
-  type CacheCause,
-  type CacheExplanation,
-  type ExplainCacheOptions,
-  explainCache,
-  type RequestPrompt,
-} from './history/explain-cache.ts';
 export type {
   BuiltInManager,
   Curation,
@@ -47,30 +28,40 @@ export type {
   Preserve,
   SummaryRequest,
 } from './history/history-manager.ts';
-export { type KeepImportantOptions, keepImportant } from './history/keep-important.ts';
-export { type ObservedCuration, observe } from './history/observe.ts';
-export { passthrough } from './history/passthrough.ts';
-export { pin } from './history/pin.ts';
+export {
+  compareRequests,
+  type DifferingSide,
+  type RequestComparison,
+  type RequestDifference,
+} from './history/inspect/compare-requests.ts';
+export { type CurationReportOptions, formatReplays } from './history/inspect/curation-report.ts';
+export {
+  type CacheCause,
+  type CacheExplanation,
+  type ExplainCacheOptions,
+  explainCache,
+  type RequestPrompt,
+} from './history/inspect/explain-cache.ts';
 export {
   type Fidelity,
   type RebuildOptions,
   type RebuiltRequest,
   rebuildRequests,
-} from './history/rebuild-requests.ts';
-export { type RecordedRequest, type RecordedSummary, RequestLog } from './history/recorded-requests.ts';
+} from './history/inspect/rebuild-requests.ts';
+export { type RecordedRequest, type RecordedSummary, RequestLog } from './history/inspect/recorded-requests.ts';
 export {
   type CurationReplay,
   type ReplayedRequest,
   type ReplayOptions,
   replayCuration,
-} from './history/replay-curation.ts';
+} from './history/inspect/replay-curation.ts';
 export {
   type RequestFate,
   type RequestRow,
   type RequestTokens,
   requestRows,
   requestTokens,
-} from './history/request-rows.ts';
+} from './history/inspect/request-rows.ts';
 export {
   type DescribedRequest,
   describeRequests,
@@ -79,11 +70,20 @@ export {
   type RequestTotals,
   requestSeries,
   requestTotals,
-} from './history/request-series.ts';
-export { type SlidingWindowOptions, slidingWindow } from './history/sliding-window.ts';
-export { type Strategy, type StrategyStep, strategyFromName, strategyManager } from './history/strategy.ts';
-export { type SummarizeOptions, summarize } from './history/summarize.ts';
-export { type TokenBudgetOptions, tokenBudget } from './history/token-budget.ts';
+} from './history/inspect/request-series.ts';
+export {
+  type ClearToolResultsOptions,
+  clearToolResults,
+} from './history/managers/clear-tool-results.ts';
+export { compose } from './history/managers/compose.ts';
+export { type KeepImportantOptions, keepImportant } from './history/managers/keep-important.ts';
+export { type ObservedCuration, observe } from './history/managers/observe.ts';
+export { passthrough } from './history/managers/passthrough.ts';
+export { pin } from './history/managers/pin.ts';
+export { type SlidingWindowOptions, slidingWindow } from './history/managers/sliding-window.ts';
+export { type Strategy, type StrategyStep, strategyFromName, strategyManager } from './history/managers/strategy.ts';
+export { type SummarizeOptions, summarize } from './history/managers/summarize.ts';
+export { type TokenBudgetOptions, tokenBudget } from './history/managers/token-budget.ts';
+export { type TruncateToolResultsOptions, truncateToolResults } from './history/managers/truncate-tool-results.ts';
+export type { Repair } from './history/managers/view-messages.ts';
 export { countTokens } from './history/token-counts.ts';
-export { type TruncateToolResultsOptions, truncateToolResults } from './history/truncate-tool-results.ts';
-export type { Repair } from './history/view-messages.ts';

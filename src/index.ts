@@ -11,19 +11,6 @@ export {
 } from './agents/adapter-states.ts';
 export { type RecoverOptions, recoverSession } from './agents/recover-session.ts';
 export type { StatefulAdapter } from './agents/stateful-adapter.ts';
-export {
-  type AdapterState,
-  type AdapterStateSnapshot,
-  type AdapterStateType,
-  defineAdapterState,
-} from './core/adapter-state.ts';
-export type { ComparedMessage, ComparedRow, LogComparison } from './core/compare-logs.ts';
-export {
-  adapterStateFor,
-  type CompositeAdapterState,
-  composeAdapterStates,
-  defineCompositeState,
-} from './core/composite-adapter-state.ts';
 export { type ConflictDetail, type ErrorCode, HoldfastError, isHoldfastError } from './core/errors.ts';
 export type {
   CallState,
@@ -33,38 +20,9 @@ export type {
   EvaluationStatus,
   RaisedLimits,
   ResumeRequest,
-} from './core/evaluations.ts';
-export type * from './core/events.ts';
-export { isBuiltInEvent, isUserEvent } from './core/events.ts';
-export type { Inbox, InboxInput, InputStatus } from './core/inbox.ts';
-export { List } from './core/list.ts';
-export * from './core/messages.ts';
-export type { CallProgress, ProgressPiece, ProgressReport, ToolProgress } from './core/progress.ts';
-export type { PromptIdentity } from './core/prompt-identity.ts';
-export type { SessionRecord, UsageRecord } from './core/record.ts';
-export { type PlannedCall, planResume, type ResumePlan } from './core/resume-plan.ts';
-export type {
-  AbandonOptions,
-  ApproveOptions,
-  CancelOptions,
-  DecisionOptions,
-  DenyOptions,
-  ResumeOptions,
-  SessionDecisions,
-  Stopped,
-} from './core/session-decisions.ts';
-export type { SessionSummary } from './core/session-summary.ts';
-export {
-  adapterStates,
-  evaluations,
-  messages,
-  type Selection,
-  type SelectionOf,
-  type SessionView,
-  toolStarts,
-  usage,
-  type ValueSelection,
-} from './core/session-view.ts';
+} from './core/fold/evaluations.ts';
+export type { Inbox, InboxInput, InputStatus } from './core/fold/inbox.ts';
+export type { SessionRecord, UsageRecord } from './core/fold/record.ts';
 export {
   type AnySlice,
   appendAll,
@@ -81,13 +39,55 @@ export {
   upsertBy,
   type ValueReducer,
   type ValueSlice,
-} from './core/slices.ts';
-export { type ParseSnapshotOptions, parseSnapshot, type SliceSnapshot, type Snapshot } from './core/snapshot.ts';
-export type { DraftReset, DraftsReplaced, SessionReset, TailEvent, TailItem } from './core/tail.ts';
-export type * from './core/timeline.ts';
-export { TimelineBuilder, timelineOf } from './core/timeline-builder.ts';
-export type { Upcaster, Upcasters } from './core/upcast.ts';
-export type { Usage } from './core/usage.ts';
+} from './core/fold/slices.ts';
+export { type ParseSnapshotOptions, parseSnapshot, type SliceSnapshot, type Snapshot } from './core/fold/snapshot.ts';
+export { List } from './core/list.ts';
+export {
+  type AdapterState,
+  type AdapterStateSnapshot,
+  type AdapterStateType,
+  defineAdapterState,
+} from './core/log/adapter-state.ts';
+export {
+  adapterStateFor,
+  type CompositeAdapterState,
+  composeAdapterStates,
+  defineCompositeState,
+} from './core/log/composite-adapter-state.ts';
+export type * from './core/log/events.ts';
+export { isBuiltInEvent, isUserEvent } from './core/log/events.ts';
+export * from './core/log/messages.ts';
+export type { CallProgress, ProgressPiece, ProgressReport, ToolProgress } from './core/log/progress.ts';
+export type { PromptIdentity } from './core/log/prompt-identity.ts';
+export type { DraftReset, DraftsReplaced, SessionReset, TailEvent, TailItem } from './core/log/tail.ts';
+export type { Upcaster, Upcasters } from './core/log/upcast.ts';
+export type { Usage } from './core/log/usage.ts';
+export { type PlannedCall, planResume, type ResumePlan } from './core/plan/resume-plan.ts';
+export type { SessionSummary } from './core/summary/session-summary.ts';
+export type { ComparedMessage, ComparedRow, LogComparison } from './core/views/compare-logs.ts';
+export type {
+  AbandonOptions,
+  ApproveOptions,
+  CancelOptions,
+  DecisionOptions,
+  DenyOptions,
+  ResumeOptions,
+  SessionDecisions,
+  Stopped,
+} from './core/views/session-decisions.ts';
+export {
+  adapterStates,
+  evaluations,
+  messages,
+  type Selection,
+  type SelectionOf,
+  type SessionView,
+  toolStarts,
+  usage,
+  type ValueSelection,
+} from './core/views/session-view.ts';
+export type * from './core/views/timeline.ts';
+export { TimelineBuilder, timelineOf } from './core/views/timeline-builder.ts';
 export type {
   ConversationTurn,
   EvaluationOptions,
@@ -95,7 +95,7 @@ export type {
   MessagesOptions,
   QueuedInput,
   TurnCall,
-} from './core/views.ts';
+} from './core/views/views.ts';
 export {
   type AnthropicConversation,
   type AnthropicInput,
@@ -106,22 +106,15 @@ export {
 export type { MessageImportOptions } from './formats/imported-messages.ts';
 export type { FormatLoss, FormatOptions } from './formats/losses.ts';
 export { fromOpenAIChat, type OpenAIChatInput, type OpenAIChatMessage, toOpenAIChat } from './formats/openai-chat.ts';
-export { readCallProgress } from './loop/call-progress.ts';
-export {
-  type CheckpointHandler,
-  type CheckpointStrategy,
-  type FileCheckpoints,
-  fileCheckpoints,
-} from './loop/checkpoints.ts';
-export { type AdapterOptions, createAdapter } from './loop/create-adapter.ts';
+export { readCallProgress } from './loop/calls/call-progress.ts';
 export {
   definePrompt,
   type NamedForeignTool,
   type Prompt,
   type PromptDefinition,
   type ToolSet,
-} from './loop/define-prompt.ts';
-export { defineSubagent, type SubagentDefinition } from './loop/define-subagent.ts';
+} from './loop/define/define-prompt.ts';
+export { defineSubagent, type SubagentDefinition } from './loop/define/define-subagent.ts';
 export {
   type AnyTool,
   type ApprovalNeed,
@@ -130,16 +123,23 @@ export {
   type Tool,
   type ToolContext,
   type ToolDefinition,
-} from './loop/define-tool.ts';
-export { type ForeignTool, type McpClient, mcpTools } from './loop/foreign-tools.ts';
-export type { KeptResponse } from './loop/kept-response.ts';
-export { MainLoop, type MainLoopOptions, type PreparedRequest } from './loop/main-loop.ts';
-export type { Price, Prices } from './loop/prices.ts';
-export type * from './loop/provider-adapter.ts';
-export { isMessageDelta, isToolProgress } from './loop/provider-adapter.ts';
-export type { RecordProviderMetadata } from './loop/provider-metadata.ts';
-export { SuspendedCall, type SuspendUntilOptions, suspendUntil } from './loop/suspend-until.ts';
-export { ToolContent, toolContent } from './loop/tool-result.ts';
+} from './loop/define/define-tool.ts';
+export { type ForeignTool, type McpClient, mcpTools } from './loop/define/foreign-tools.ts';
+export { SuspendedCall, type SuspendUntilOptions, suspendUntil } from './loop/define/suspend-until.ts';
+export { ToolContent, toolContent } from './loop/define/tool-result.ts';
+export { type AdapterOptions, createAdapter } from './loop/evaluate/create-adapter.ts';
+export type * from './loop/evaluate/provider-adapter.ts';
+export { isMessageDelta, isToolProgress } from './loop/evaluate/provider-adapter.ts';
+export {
+  type CheckpointHandler,
+  type CheckpointStrategy,
+  type FileCheckpoints,
+  fileCheckpoints,
+} from './loop/main-loop/checkpoints.ts';
+export type { KeptResponse } from './loop/main-loop/kept-response.ts';
+export { MainLoop, type MainLoopOptions, type PreparedRequest } from './loop/main-loop/main-loop.ts';
+export type { Price, Prices } from './loop/request/prices.ts';
+export type { RecordProviderMetadata } from './loop/request/provider-metadata.ts';
 export { type AiSdkLanguageModel, type AiSdkModelOptions, aiSdkModel, type ProviderTool } from './models/ai-sdk.ts';
 export { type Script, type ScriptedModelOptions, type ScriptedTurn, scriptedModel } from './models/scripted.ts';
 export type { Clock } from './ports/clock.ts';
@@ -153,8 +153,9 @@ export {
 } from './ports/model.ts';
 export type * from './ports/store.ts';
 export { sessionSource } from './react/session-source.ts';
+export type { SendOptions, SentInput } from './session/append/send-input.ts';
+export type { StagedSession } from './session/append/staged-session.ts';
 export { readCallArguments } from './session/people/call-arguments.ts';
-export type { SendOptions, SentInput } from './session/send-input.ts';
 export {
   type AnySession,
   type Dispatched,
@@ -166,5 +167,4 @@ export {
   type SubscribeOptions,
   type TailOptions,
 } from './session/session.ts';
-export type { StagedSession } from './session/staged-session.ts';
 export { memoryStore } from './stores/memory.ts';

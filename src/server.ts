@@ -8,7 +8,9 @@ export {
   type ServerStats,
 } from './server/create-server.ts';
 export type { ForkRequest } from './server/fork-at-block.ts';
-export type { ErrorBody, HttpErrorCode } from './server/http-error.ts';
+export type { ErrorBody, HttpErrorCode } from './server/http/http-error.ts';
+export type { ListenerLimits } from './server/http/node-listener.ts';
+export type { CutText, TextPiece } from './server/http/shortened.ts';
 export type {
   ApprovalItem,
   FailedItem,
@@ -19,7 +21,6 @@ export type {
   ProviderItem,
   StoppedItem,
 } from './server/inbox-items.ts';
-export type { ListenerLimits } from './server/node-listener.ts';
 export type { BlockPage } from './server/routes/block-routes.ts';
 export type { InboxPage } from './server/routes/inbox-route.ts';
 export type { ListedSession, MarkedHit } from './server/routes/listing-routes.ts';
@@ -31,6 +32,5 @@ export type {
   SessionComparison,
 } from './server/routes/record-routes.ts';
 export type { ServerOptions } from './server/server-options.ts';
-export type { CutText, TextPiece } from './server/shortened.ts';
 export type { AgentRun, Agents } from './worker/agent-run.ts';
 export type { RunnerStatus } from './worker/worker-stats.ts';

@@ -2,13 +2,14 @@
  * `holdfast/store`: the building blocks for your own store (docs/writing-a-store.md). They implement the rules that are the same for
  * every store: errors, listing, search, append ids, drafts and leases. `holdfast/testing` has the suite that every store must pass.
  */
-export { compareDraftPositions } from './core/draft-position.ts';
+
 export { HoldfastError } from './core/errors.ts';
-export type { NewEvent, SessionEvent } from './core/events.ts';
-export { MAX_PROGRESS_LENGTH } from './core/progress.ts';
-export { type SessionSummary, summarizeSession } from './core/session-summary.ts';
-export { changesSummary } from './core/summary-change.ts';
-export { makesWork } from './core/work-events.ts';
+export { compareDraftPositions } from './core/log/draft-position.ts';
+export type { NewEvent, SessionEvent } from './core/log/events.ts';
+export { MAX_PROGRESS_LENGTH } from './core/log/progress.ts';
+export { type SessionSummary, summarizeSession } from './core/summary/session-summary.ts';
+export { changesSummary } from './core/summary/summary-change.ts';
+export { makesWork } from './core/summary/work-events.ts';
 export type { Clock } from './ports/clock.ts';
 export type * from './ports/store.ts';
 export {

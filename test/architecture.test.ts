@@ -95,7 +95,7 @@ const files = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
 
 describe('the sources', () => {
   test('are found', () => {
-    expect(files).toContain('core/fold.ts');
+    expect(files).toContain('core/fold/fold.ts');
     expect(files.length).toBeGreaterThan(50);
   });
 

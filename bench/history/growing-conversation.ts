@@ -1,6 +1,6 @@
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
 import type { ModelMessage } from 'ai';
-import type { ConversationMessage } from '../../src/core/messages.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
 import type { Message } from './plain-window.ts';
 
 /** One long tool loop, in each contestant's own messages: instructions, a question, then a call and its result for each turn. */

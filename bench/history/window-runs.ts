@@ -1,9 +1,9 @@
 import { type BaseMessage, type ToolMessage, trimMessages } from '@langchain/core/messages';
 import { type ModelMessage, pruneMessages } from 'ai';
-import type { ConversationMessage } from '../../src/core/messages.ts';
-import { checkCoherence } from '../../src/history/coherence.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
+import { checkCoherence } from '../../src/history/coherence/coherence.ts';
 import { type CuratedRequest, curateRequest } from '../../src/history/curate-request.ts';
-import { slidingWindow } from '../../src/history/sliding-window.ts';
+import { slidingWindow } from '../../src/history/managers/sliding-window.ts';
 import type { GrowingConversation } from './growing-conversation.ts';
 import { type Message, SlidingWindowManager } from './plain-window.ts';
 

@@ -4,7 +4,7 @@ import type { ListedMutant } from './mutant.ts';
 export const CORE_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'The fold applies the newest event a second time',
-    file: 'src/core/fold.ts',
+    file: 'src/core/fold/fold.ts',
     find: 'if (event.seq <= state.seq) return state;',
     replace: 'if (event.seq < state.seq) return state;',
     invariant: 'I7',
@@ -12,7 +12,7 @@ export const CORE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A slice that rolls back folds the events of a failed tool',
-    file: 'src/core/fold.ts',
+    file: 'src/core/fold/fold.ts',
     find: 'if (event.discarded && slice.rollback) continue;',
     replace: '',
     invariant: 'D21',
@@ -20,7 +20,7 @@ export const CORE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A message that is recorded twice is there twice, with its usage',
-    file: 'src/core/record.ts',
+    file: 'src/core/fold/record.ts',
     find: 'if (event.message.sequence < nextSequence) return false;',
     replace: '',
     invariant: 'D12',
@@ -28,7 +28,7 @@ export const CORE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The usage of a response is counted twice in the total of its evaluation',
-    file: 'src/core/record.ts',
+    file: 'src/core/fold/record.ts',
     find: 'spent : addUsage(asked.totalUsage, usage);',
     replace: 'addUsage(spent, usage) : addUsage(asked.totalUsage, usage);',
     invariant: 'D23',
@@ -36,7 +36,7 @@ export const CORE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A late suspension opens an evaluation that has ended',
-    file: 'src/core/evaluations.ts',
+    file: 'src/core/fold/evaluations.ts',
     find: "return isOpen({ status }) ? 'suspended' : status;",
     replace: "return 'suspended';",
     invariant: 'D13',
@@ -44,7 +44,7 @@ export const CORE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A suspension hides the request to cancel that came right before it',
-    file: 'src/core/record.ts',
+    file: 'src/core/fold/record.ts',
     find: "const reason = isCancelled ? 'CANCELLED' : event.reason;",
     replace: 'const { reason } = event;',
     invariant: 'D73',
@@ -52,7 +52,7 @@ export const CORE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A failed call counts as open, and runs again',
-    file: 'src/core/evaluations.ts',
+    file: 'src/core/fold/evaluations.ts',
     find: "return call.status === 'completed' || call.status === 'failed';",
     replace: "return call.status === 'completed';",
     invariant: 'I2',
@@ -60,7 +60,7 @@ export const CORE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A start in the log opens a call again that has its result',
-    file: 'src/core/place-run.ts',
+    file: 'src/core/fold/place-run.ts',
     find: 'if (!call || hasResult(call)) return calls;',
     replace: 'if (!call) return calls;',
     invariant: 'I2',
@@ -68,7 +68,7 @@ export const CORE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A once call that was started runs again without a decision',
-    file: 'src/core/resume-plan.ts',
+    file: 'src/core/plan/resume-plan.ts',
     find: "call.effect === 'read' || call.effect === 'idempotent' ? 'rerun' : 'reconcile'",
     replace: "'rerun'",
     invariant: 'I2',
@@ -76,7 +76,7 @@ export const CORE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A call that a person settled with a result runs',
-    file: 'src/core/resume-plan.ts',
+    file: 'src/core/plan/resume-plan.ts',
     find: "if (call.settlement && !('rerun' in call.settlement)) return { action: 'settle', call };",
     replace: '',
     invariant: 'I2',
@@ -84,7 +84,7 @@ export const CORE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A second decision about a call replaces the first one',
-    file: 'src/core/call-decisions.ts',
+    file: 'src/core/fold/call-decisions.ts',
     find: "return call.status === 'pending' && call.approval === undefined;",
     replace: "return call.status === 'pending';",
     invariant: 'D67',
@@ -92,7 +92,7 @@ export const CORE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A failed evaluation does not hold up the inputs behind it',
-    file: 'src/core/run-plan.ts',
+    file: 'src/core/plan/run-plan.ts',
     find: "if (newest?.status === 'failed') return { do: 'wait', evaluation: newest };",
     replace: '',
     invariant: 'D61',
@@ -100,7 +100,7 @@ export const CORE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A snapshot that was altered is accepted',
-    file: 'src/core/snapshot.ts',
+    file: 'src/core/fold/snapshot.ts',
     find: 'return hash(JSON.stringify(rest)) === checksum;',
     replace: 'return true;',
     invariant: 'I10',

@@ -4,7 +4,7 @@ import type { ListedMutant } from './mutant.ts';
 export const LOOP_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'A once call begins without its start in the log',
-    file: 'src/loop/ask-model.ts',
+    file: 'src/loop/request/ask-model.ts',
     find: '[...events, recorded, ...starts, ...requests]',
     replace: '[...events, recorded, ...requests]',
     invariant: 'I2',
@@ -12,7 +12,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A response and the starts of its calls are two appends',
-    file: 'src/loop/ask-model.ts',
+    file: 'src/loop/request/ask-model.ts',
     find: 'await recordAnswer(run, [...events, recorded, ...starts, ...requests], plain);',
     replace: 'await recordAnswer(run, [...events, recorded], plain);\n  await record(run, [...starts, ...requests]);',
     invariant: 'D7',
@@ -20,7 +20,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A call that needs approval runs without it',
-    file: 'src/loop/run-call.ts',
+    file: 'src/loop/calls/run-call.ts',
     find: "call.approval === 'approved' ? undefined : await prepared.needsApproval();",
     replace: "call.approval !== 'denied' ? undefined : await prepared.needsApproval();",
     invariant: 'D67',
@@ -28,7 +28,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A call begins before its start is durable',
-    file: 'src/loop/run-call.ts',
+    file: 'src/loop/calls/run-call.ts',
     find: 'await record(run, [startEvent(run, call, tool, attempt)], { guard: unlessSpoken(call) });',
     replace: 'record(run, [startEvent(run, call, tool, attempt)], { guard: unlessSpoken(call) }).catch(() => {});',
     invariant: 'D9',
@@ -36,7 +36,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A call begins without a look at the lease',
-    file: 'src/loop/run-call.ts',
+    file: 'src/loop/calls/run-call.ts',
     find: '  const late = confirmLease(run);\n  if (late) await late;\n',
     replace: '',
     invariant: 'D76',
@@ -44,7 +44,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A once call that timed out counts as failed, although it may have happened',
-    file: 'src/loop/run-call.ts',
+    file: 'src/loop/calls/run-call.ts',
     find: "if (tried.error instanceof TimedOut && tool.effect === 'once') {",
     replace: "if (tried.error instanceof TimedOut && tool.effect === 'once' && tool.reconcile) {",
     invariant: 'I2',
@@ -52,7 +52,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A once call that threw is tried again',
-    file: 'src/loop/run-call.ts',
+    file: 'src/loop/calls/run-call.ts',
     find: "const retries = tool.effect === 'once' ? 0 : tool.retries;",
     replace: 'const { retries } = tool;',
     invariant: 'I2',
@@ -60,7 +60,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A call that waits for a time runs at once when its evaluation is resumed',
-    file: 'src/loop/run-call.ts',
+    file: 'src/loop/calls/run-call.ts',
     find: 'if (!isDue(run, until)) return waitsForTime(call, until);',
     replace: '',
     invariant: 'D78',
@@ -68,7 +68,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The result of a once call does not wait for the disk',
-    file: 'src/loop/run-calls.ts',
+    file: 'src/loop/calls/run-calls.ts',
     find: "return effect !== 'once' && prompt.tools.find((tool) => tool.name === name)?.effect !== 'once';",
     replace: 'return true;',
     invariant: 'I1',
@@ -76,7 +76,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The start of a call does not wait for the disk when it is recorded with a result',
-    file: 'src/loop/run-calls.ts',
+    file: 'src/loop/calls/run-calls.ts',
     find: 'const syncLater = !start && staged.length === 0',
     replace: 'const syncLater = staged.length === 0',
     invariant: 'I1',
@@ -84,7 +84,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A result is lost when the store is busy for a moment',
-    file: 'src/loop/run-calls.ts',
+    file: 'src/loop/calls/run-calls.ts',
     find: 'guard, untilStored: true, ...syncLater',
     replace: 'guard, ...syncLater',
     invariant: 'I2',
@@ -92,7 +92,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A call gets a second result after a person has decided about it',
-    file: 'src/loop/run-calls.ts',
+    file: 'src/loop/calls/run-calls.ts',
     find: '      overtaken(state);\n',
     replace: '',
     invariant: 'D67',
@@ -100,7 +100,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'Events of a failed tool are recorded as if it had succeeded',
-    file: 'src/loop/run-calls.ts',
+    file: 'src/loop/calls/run-calls.ts',
     find: 'const discarded = outcome.isError ? staged.length : 0;',
     replace: 'const discarded = 0;',
     invariant: 'D21',
@@ -108,7 +108,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A resume does not wait for the disk when it is recorded with a result',
-    file: 'src/loop/run.ts',
+    file: 'src/loop/evaluate/run.ts',
     find: '...(resumed ? withoutLateSync(options) : options),',
     replace: '...options,',
     invariant: 'I1',
@@ -116,7 +116,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The outcome of a call that never began counts as unknown after a cancellation',
-    file: 'src/loop/evaluate.ts',
+    file: 'src/loop/evaluate/evaluate.ts',
     find: 'await record(run, [...neverBegan(run), suspended], guard ? { guard } : {});',
     replace: 'await record(run, [suspended], guard ? { guard } : {});',
     invariant: 'D18',
@@ -124,7 +124,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A request to cancel is ignored when no process ran the evaluation',
-    file: 'src/loop/evaluate.ts',
+    file: 'src/loop/evaluate/evaluate.ts',
     find: "const obeyed = found?.status === 'running' ? stop : undefined;",
     replace: "const obeyed = found?.status === 'completed' ? stop : undefined;",
     invariant: 'D73',
@@ -132,7 +132,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A request to cancel that was read with an append does not stop the next effect',
-    file: 'src/loop/cancel-watch.ts',
+    file: 'src/loop/evaluate/cancel-watch.ts',
     find: '    this.#look();\n    signal.throwIfAborted();',
     replace: '    signal.throwIfAborted();',
     invariant: 'D73',
@@ -140,7 +140,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The draft that a killed process left stays after the resume',
-    file: 'src/loop/evaluate.ts',
+    file: 'src/loop/evaluate/evaluate.ts',
     find: 'if (found) run.attempts = await interruptLeftDraft(run, found);\n    else await begin(run, place);',
     replace: 'if (!found) await begin(run, place);',
     invariant: 'D53',
@@ -148,7 +148,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The draft of a response stays after the response is recorded',
-    file: 'src/loop/ask-model.ts',
+    file: 'src/loop/request/ask-model.ts',
     find: 'await record(run, events, endsDrafts ? { now: true, plain, endsDrafts } : { now: true, plain });',
     replace: 'await record(run, events, { now: true, plain });',
     invariant: 'D53',
@@ -156,7 +156,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The text that was streamed before an interruption is lost',
-    file: 'src/loop/stream-response.ts',
+    file: 'src/loop/request/stream-response.ts',
     find: 'await draft.interrupt(error);',
     replace: '',
     invariant: 'D53',
@@ -164,7 +164,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A draft is cut within a word before it is redacted',
-    file: 'src/loop/stream-response.ts',
+    file: 'src/loop/request/stream-response.ts',
     find: 'const words = wholeWords(fresh);',
     replace: 'const words = fresh;',
     invariant: 'D77',
@@ -172,7 +172,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A draft is stored without redaction',
-    file: 'src/loop/stream-response.ts',
+    file: 'src/loop/request/stream-response.ts',
     find: 'const redacted = redactedText(words, redactText);',
     replace: 'const redacted: string | undefined = words;',
     invariant: 'D77',
@@ -180,7 +180,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The chunks of a draft that could not be written are lost',
-    file: 'src/loop/draft-writer.ts',
+    file: 'src/loop/request/draft-writer.ts',
     find: 'this.#unwritten = chunks;\n        this.#schedule();',
     replace: 'this.#schedule();',
     invariant: 'D74',
@@ -188,7 +188,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A message that was erased is sent again by the process that has read it',
-    file: 'src/loop/request-history.ts',
+    file: 'src/loop/request/request-history.ts',
     find: 'if (erasedSeq === this.#erasedSeq) return;',
     replace: 'if (erasedSeq !== undefined) return;',
     invariant: 'D58',
@@ -196,7 +196,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A completed evaluation runs again with resume auto',
-    file: 'src/loop/find-evaluation.ts',
+    file: 'src/loop/evaluate/find-evaluation.ts',
     find: "(isOpen(found) || found.status === 'completed')",
     replace: 'isOpen(found)',
     invariant: 'D14',
@@ -204,7 +204,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A child conversation spends more than the budget of its parent',
-    file: 'src/loop/spending.ts',
+    file: 'src/loop/request/spending.ts',
     find: 'if (its) checkSpending(spentBy(above, its), 0, { budget: its });',
     replace: '',
     invariant: 'D52',
@@ -212,7 +212,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The budget of a session counts its child conversations twice',
-    file: 'src/loop/spending.ts',
+    file: 'src/loop/request/spending.ts',
     find: 'if (!isChild && evaluation.id !== root.evaluationId)',
     replace: 'if (evaluation.id !== root.evaluationId)',
     invariant: 'D66',
@@ -220,7 +220,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A child conversation gets the response of another one',
-    file: 'src/loop/child-index.ts',
+    file: 'src/loop/calls/child-index.ts',
     find: 'return evaluation.inputHash === input && hasParams(evaluation, params);',
     replace: 'return true;',
     invariant: 'I3',
@@ -228,7 +228,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A started call of a superseded evaluation has no outcome',
-    file: 'src/loop/begin.ts',
+    file: 'src/loop/evaluate/begin.ts',
     find: '(evaluation === place.stopped ? [] : supersededCalls(evaluation, at))',
     replace: '[]',
     invariant: 'I2',
@@ -252,7 +252,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A run ends without a look at what was sent meanwhile',
-    file: 'src/loop/run-session.ts',
+    file: 'src/loop/evaluate/run-session.ts',
     find: '(await lease.release({ seq }))',
     replace: '(await lease.release())',
     invariant: 'D61',
@@ -260,7 +260,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A steer is placed that was withdrawn meanwhile',
-    file: 'src/loop/place-steers.ts',
+    file: 'src/loop/evaluate/place-steers.ts',
     find: 'await record(run, events, { guard: whileQueued(ids) });',
     replace: 'await record(run, events);',
     invariant: 'D61',
@@ -268,7 +268,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The idempotency key of a call is another one when it runs again',
-    file: 'src/loop/tool-context.ts',
+    file: 'src/loop/calls/tool-context.ts',
     find: 'idempotencyKey: ',
     replace: 'idempotencyKey: isResume ? callKey(call) : ',
     invariant: 'D19',
@@ -276,7 +276,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'Two calls of one turn have the same id',
-    file: 'src/loop/ask-model.ts',
+    file: 'src/loop/request/ask-model.ts',
     find: 'let n = 2; seen.has(callId); n++',
     replace: 'let n = 2; n < 2; n++',
     invariant: 'D11',

@@ -4,7 +4,7 @@ import type { ListedMutant } from './mutant.ts';
 export const SESSION_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'An append whose acknowledgement was lost is repeated under another id',
-    file: 'src/session/append-queue.ts',
+    file: 'src/session/append/append-queue.ts',
     find: 'unanswered = attempt; // it may have been written: the store recognizes the same id and sequence',
     replace: 'unanswered = undefined;',
     invariant: 'D51',
@@ -12,7 +12,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The session appends without the fence of its lease',
-    file: 'src/session/append-queue.ts',
+    file: 'src/session/append/append-queue.ts',
     find: 'if (fence !== undefined) options.fence = fence;',
     replace: '',
     invariant: 'I6',
@@ -20,7 +20,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'Appends of two fences share a commit under the first one',
-    file: 'src/session/append-queue.ts',
+    file: 'src/session/append/append-queue.ts',
     find: 'entry.options.fence !== first?.options.fence || isAlone(entry)',
     replace: 'isAlone(entry)',
     invariant: 'I6',
@@ -28,7 +28,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'An append is made although its guard refuses the newest state',
-    file: 'src/session/append-queue.ts',
+    file: 'src/session/append/append-queue.ts',
     find: 'guard?.(state);',
     replace: '',
     invariant: 'D67',
@@ -36,7 +36,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A transaction commits on a state that it has not read',
-    file: 'src/session/append-queue.ts',
+    file: 'src/session/append/append-queue.ts',
     find: 'if (after !== undefined && after !== seq) throw new StaleTransaction();',
     replace: '',
     invariant: 'I6',
@@ -44,7 +44,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'Another message takes a place that is taken',
-    file: 'src/session/message-places.ts',
+    file: 'src/session/append/message-places.ts',
     find: 'if (!saysTheSame(there, message)) throw conflict(message);',
     replace: '',
     invariant: 'D12',
@@ -52,7 +52,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The events of the loop are stored without redaction',
-    file: 'src/session/event-intake.ts',
+    file: 'src/session/append/event-intake.ts',
     find: 'return !redact && characters <= maxInlineLength',
     replace: 'return characters <= maxInlineLength',
     invariant: 'D77',
@@ -60,7 +60,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The exact arguments of a redacted call stay after its end',
-    file: 'src/session/call-contents.ts',
+    file: 'src/session/append/call-contents.ts',
     find: 'const drop = [...before].filter((key) => !after.has(key));',
     replace: 'const drop: string[] = [];',
     invariant: 'D77',
@@ -92,7 +92,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'An input with the id of another one is dropped without an error',
-    file: 'src/session/send-input.ts',
+    file: 'src/session/append/send-input.ts',
     find: '    refuseOtherText(access.id, state, known, (queued as InputQueued).content);\n',
     replace: '',
     invariant: 'D61',
@@ -100,7 +100,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The input of an erased message stays in the log',
-    file: 'src/session/erase-message.ts',
+    file: 'src/session/change/erase-message.ts',
     find: 'for (const event of sent) await replace(erasedInput(event));',
     replace: '',
     invariant: 'D58',
@@ -108,7 +108,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A fork keeps the open calls of its origin',
-    file: 'src/session/fork-session.ts',
+    file: 'src/session/change/fork-session.ts',
     find: 'closingResults(evaluation, openCalls(evaluation), {',
     replace: 'closingResults(evaluation, [], {',
     invariant: 'D55',
@@ -116,7 +116,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A snapshot from before an erasure is used',
-    file: 'src/session/load-state.ts',
+    file: 'src/session/read/load-state.ts',
     find: "erasedSince = events.some((event) => event.type === 'message/erased' && event.seq > keptFrom);",
     replace: '',
     invariant: 'D58',
@@ -124,7 +124,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A snapshot of another session is restored into one that has events',
-    file: 'src/session/restored-slices.ts',
+    file: 'src/session/read/restored-slices.ts',
     find: 'if (!empty && !isOwn(snapshot, into)) throw ofAnotherSession(snapshot, into);',
     replace: '',
     invariant: 'D63',
@@ -132,7 +132,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A listener receives an event a second time that was committed while it caught up',
-    file: 'src/session/live.ts',
+    file: 'src/session/read/live.ts',
     find: 'if (event.seq <= subscription.cursor || subscription.closed) continue;',
     replace: 'if (subscription.closed) continue;',
     invariant: 'I7',
@@ -140,7 +140,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A tail yields a piece before the event that it follows',
-    file: 'src/session/tail-pieces.ts',
+    file: 'src/session/read/tail-pieces.ts',
     find: 'while ((pieces[next]?.after ?? seq) < seq) next++;',
     replace: 'while ((pieces[next]?.after ?? seq + 1) <= seq) next++;',
     invariant: 'I8',
@@ -148,7 +148,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A tail continues from the cursor of a deleted session',
-    file: 'src/session/tail.ts',
+    file: 'src/session/read/tail.ts',
     find: 'start.incarnation !== incarnation || start.seq',
     replace: 'start.seq',
     invariant: 'D74',

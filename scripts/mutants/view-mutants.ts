@@ -12,7 +12,7 @@ export const VIEW_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'Results are sent in the order in which they were recorded',
-    file: 'src/history/message-index.ts',
+    file: 'src/history/coherence/message-index.ts',
     find: '...asking.inOrder()]',
     replace: '...[...asking.inOrder()].sort((a, b) => a - b)]',
     invariant: 'D10',
@@ -20,7 +20,7 @@ export const VIEW_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A window drops the messages that must stay',
-    file: 'src/history/sliding-window.ts',
+    file: 'src/history/managers/sliding-window.ts',
     find: 'view.index.fixedGroups(context.preserve)',
     replace: 'view.index.fixedGroups(context.preserve).slice(0, 0)',
     invariant: 'D31',
@@ -36,7 +36,7 @@ export const VIEW_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'Shortening a result for a request shortens it in the record',
-    file: 'src/history/truncate-tool-results.ts',
+    file: 'src/history/managers/truncate-tool-results.ts',
     find: 'return { ...message, content };',
     replace: 'return Object.assign(message, { content });',
     invariant: 'I5',
@@ -44,7 +44,7 @@ export const VIEW_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A result is cut within a character',
-    file: 'src/history/truncate-tool-results.ts',
+    file: 'src/history/managers/truncate-tool-results.ts',
     find: 'last <= 0xdbff ? length - 1 : length;',
     replace: 'last <= 0xdbff ? length : length;',
     invariant: 'D34',
@@ -52,7 +52,7 @@ export const VIEW_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A dropped result comes back in full because its call was kept',
-    file: 'src/history/arrange-messages.ts',
+    file: 'src/history/coherence/arrange-messages.ts',
     find: 'isConfused ? result : droppedResult(result)',
     replace: 'result',
     invariant: 'D65',

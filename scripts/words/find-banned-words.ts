@@ -6,7 +6,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'src/agents/opencode/opencode-run.ts': ['answer'],
   'src/agents/opencode/opencode-server.ts': ['nobody', 'Nobody', 'Go on'],
   'src/agents/run-open-calls.ts': ['answer'],
-  'src/loop/finish.ts': ['answer', 'Answer'],
+  'src/loop/request/finish.ts': ['answer', 'Answer'],
 };
 
 /** The banned words in the prose of a file, each as `file:line: "word": use …`. `path` is relative to the repository. */

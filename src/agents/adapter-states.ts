@@ -1,8 +1,12 @@
-import type { AdapterState, AdapterStateSnapshot } from '../core/adapter-state.ts';
 import { canonicalJson } from '../core/canonical-json.ts';
-import { adapterStateFor, type CompositeAdapterState, composeAdapterStates } from '../core/composite-adapter-state.ts';
-import { isOpen } from '../core/evaluations.ts';
-import type { SessionView } from '../core/session-view.ts';
+import { isOpen } from '../core/fold/evaluations.ts';
+import type { AdapterState, AdapterStateSnapshot } from '../core/log/adapter-state.ts';
+import {
+  adapterStateFor,
+  type CompositeAdapterState,
+  composeAdapterStates,
+} from '../core/log/composite-adapter-state.ts';
+import type { SessionView } from '../core/views/session-view.ts';
 
 /** Questions about the adapter states that a session has captured. */
 

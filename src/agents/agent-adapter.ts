@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import type { AdapterStateSnapshot, AdapterStateType } from '../core/adapter-state.ts';
-import { adapterStateFor } from '../core/composite-adapter-state.ts';
-import { continuedEvaluations } from '../core/continued-evaluations.ts';
 import { HoldfastError } from '../core/errors.ts';
-import { isOpen } from '../core/evaluations.ts';
-import { streamEvaluation } from '../loop/create-adapter.ts';
-import type { Prompt } from '../loop/define-prompt.ts';
-import type { LoopSettings } from '../loop/evaluate.ts';
-import { evaluateInSession } from '../loop/evaluate-in-session.ts';
+import { continuedEvaluations } from '../core/fold/continued-evaluations.ts';
+import { isOpen } from '../core/fold/evaluations.ts';
+import type { AdapterStateSnapshot, AdapterStateType } from '../core/log/adapter-state.ts';
+import { adapterStateFor } from '../core/log/composite-adapter-state.ts';
+import type { Prompt } from '../loop/define/define-prompt.ts';
+import { slicesOf } from '../loop/define/tool-slices.ts';
+import { streamEvaluation } from '../loop/evaluate/create-adapter.ts';
+import type { LoopSettings } from '../loop/evaluate/evaluate.ts';
+import { evaluateInSession } from '../loop/evaluate/evaluate-in-session.ts';
 import type {
   EvaluateOptions,
   EvaluationResponse,
   ResumeOption,
   RunOptions,
   RunResult,
-} from '../loop/provider-adapter.ts';
-import { type Agent, currentEvaluation, type Run } from '../loop/run.ts';
-import { runSession } from '../loop/run-session.ts';
-import { slicesOf } from '../loop/tool-slices.ts';
+} from '../loop/evaluate/provider-adapter.ts';
+import { type Agent, currentEvaluation, type Run } from '../loop/evaluate/run.ts';
+import { runSession } from '../loop/evaluate/run-session.ts';
 import type { Model } from '../ports/model.ts';
 import { type AnySession, openSession } from '../session/session.ts';
 import { memoryStore } from '../stores/memory.ts';

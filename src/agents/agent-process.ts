@@ -4,9 +4,9 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { basename, dirname, isAbsolute, resolve } from 'node:path';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { type AdapterStateType, defineAdapterState } from '../core/adapter-state.ts';
 import { HoldfastError } from '../core/errors.ts';
-import type { SessionView } from '../core/session-view.ts';
+import { type AdapterStateType, defineAdapterState } from '../core/log/adapter-state.ts';
+import type { SessionView } from '../core/views/session-view.ts';
 import { isThere, PROC, startTime } from '../session/process-identity.ts';
 import { type HostState, leftOnHost } from './left-on-host.ts';
 

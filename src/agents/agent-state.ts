@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { type AdapterStateType, defineAdapterState } from '../core/adapter-state.ts';
+import { type AdapterStateType, defineAdapterState } from '../core/log/adapter-state.ts';
 import type { AgentState } from './stateful-adapter.ts';
 
 const TEXTS = [

@@ -1,7 +1,7 @@
-import type { AdapterState, AdapterStateSnapshot, AdapterStateType } from '../core/adapter-state.ts';
-import { currentEvaluation, nowOf, type Run, record } from '../loop/run.ts';
-import { Suspension } from '../loop/suspension.ts';
-import { uniqueId } from '../session/unique-id.ts';
+import type { AdapterState, AdapterStateSnapshot, AdapterStateType } from '../core/log/adapter-state.ts';
+import { currentEvaluation, nowOf, type Run, record } from '../loop/evaluate/run.ts';
+import { Suspension } from '../loop/evaluate/suspension.ts';
+import { uniqueId } from '../session/append/unique-id.ts';
 import { latestSnapshot } from './adapter-states.ts';
 import type { AgentState, CaptureStrategy } from './stateful-adapter.ts';
 

@@ -1,13 +1,13 @@
-import { type CallState, hasResult } from '../core/evaluations.ts';
-import type { MessageRecorded, NewEvent, ToolEffect, Without } from '../core/events.ts';
-import type { AssistantMessage, MediaPart, TextPart, ToolCall, UserMessage } from '../core/messages.ts';
-import { steersFor } from '../core/run-plan.ts';
-import type { Usage } from '../core/usage.ts';
-import { PlanChanged, unlessAnswered, unlessDecided } from '../loop/call-guards.ts';
-import { placeSteers } from '../loop/place-steers.ts';
-import { currentEvaluation, messageBase, nowOf, type Run, record, toolMessage } from '../loop/run.ts';
-import { type Delta, Draft } from '../loop/stream-response.ts';
-import type { ToolOutcome } from '../loop/tool-result.ts';
+import { type CallState, hasResult } from '../core/fold/evaluations.ts';
+import type { MessageRecorded, NewEvent, ToolEffect, Without } from '../core/log/events.ts';
+import type { AssistantMessage, MediaPart, TextPart, ToolCall, UserMessage } from '../core/log/messages.ts';
+import type { Usage } from '../core/log/usage.ts';
+import { steersFor } from '../core/plan/run-plan.ts';
+import { PlanChanged, unlessAnswered, unlessDecided } from '../loop/calls/call-guards.ts';
+import type { ToolOutcome } from '../loop/define/tool-result.ts';
+import { placeSteers } from '../loop/evaluate/place-steers.ts';
+import { currentEvaluation, messageBase, nowOf, type Run, record, toolMessage } from '../loop/evaluate/run.ts';
+import { type Delta, Draft } from '../loop/request/stream-response.ts';
 
 /** An agent's response, or a piece of one. */
 export interface AgentResponse {

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
-import type { AdapterState } from '../core/adapter-state.ts';
-import type { SessionView } from '../core/session-view.ts';
+import type { AdapterState } from '../core/log/adapter-state.ts';
+import type { SessionView } from '../core/views/session-view.ts';
 
 /** Something on a host that a run has to remove before it ends: a process, a directory. */
 export interface HostState extends AdapterState {

@@ -1,6 +1,6 @@
-import type { Snapshot } from '../core/snapshot.ts';
-import type { Prompt } from '../loop/define-prompt.ts';
-import type { EvaluateOptions, EvaluationResponse, ProviderAdapter } from '../loop/provider-adapter.ts';
+import type { Snapshot } from '../core/fold/snapshot.ts';
+import type { Prompt } from '../loop/define/define-prompt.ts';
+import type { EvaluateOptions, EvaluationResponse, ProviderAdapter } from '../loop/evaluate/provider-adapter.ts';
 import type { Store } from '../ports/store.ts';
 import { openSession } from '../session/session.ts';
 import { findResumableState } from './adapter-states.ts';

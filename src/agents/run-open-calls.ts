@@ -1,11 +1,11 @@
-import { earliestTime } from '../core/approval-deadlines.ts';
-import { type Evaluation, isOpen } from '../core/evaluations.ts';
-import type { ToolEffect } from '../core/events.ts';
-import { type ConversationMessage, type ToolMessage, textOf } from '../core/messages.ts';
-import { type PlannedCall, planEvaluation } from '../core/resume-plan.ts';
-import { type Run, record } from '../loop/run.ts';
-import { runCalls } from '../loop/run-calls.ts';
-import { Suspension } from '../loop/suspension.ts';
+import { type Evaluation, isOpen } from '../core/fold/evaluations.ts';
+import type { ToolEffect } from '../core/log/events.ts';
+import { type ConversationMessage, type ToolMessage, textOf } from '../core/log/messages.ts';
+import { type PlannedCall, planEvaluation } from '../core/plan/resume-plan.ts';
+import { earliestTime } from '../core/summary/approval-deadlines.ts';
+import { runCalls } from '../loop/calls/run-calls.ts';
+import { type Run, record } from '../loop/evaluate/run.ts';
+import { Suspension } from '../loop/evaluate/suspension.ts';
 import { CALL_AGAIN, withStandIns } from './stand-ins.ts';
 import { subagentEvaluationId } from './subagent-run.ts';
 

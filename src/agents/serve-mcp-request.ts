@@ -1,6 +1,6 @@
 import { mediaOf } from '../formats/media.ts';
-import type { AnyTool } from '../loop/define-tool.ts';
-import type { ToolOutcome } from '../loop/tool-result.ts';
+import type { AnyTool } from '../loop/define/define-tool.ts';
+import type { ToolOutcome } from '../loop/define/tool-result.ts';
 
 /** Our tools in the Model Context Protocol: the few methods that an agent needs of a tool server. */
 

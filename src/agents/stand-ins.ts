@@ -1,7 +1,7 @@
-import type { ToolEffect } from '../core/events.ts';
-import type { Prompt } from '../loop/define-prompt.ts';
-import { anything } from '../loop/json-schema.ts';
-import { toolContent } from '../loop/tool-result.ts';
+import type { ToolEffect } from '../core/log/events.ts';
+import type { Prompt } from '../loop/define/define-prompt.ts';
+import { anything } from '../loop/define/json-schema.ts';
+import { toolContent } from '../loop/define/tool-result.ts';
 
 /** The result of a call of the agent's own that may be made again. */
 export const CALL_AGAIN: string =

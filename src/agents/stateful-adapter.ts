@@ -1,6 +1,6 @@
-import type { AdapterState, AdapterStateSnapshot } from '../core/adapter-state.ts';
 import type { KnownOptions } from '../core/known-options.ts';
-import type { ProviderAdapter } from '../loop/provider-adapter.ts';
+import type { AdapterState, AdapterStateSnapshot } from '../core/log/adapter-state.ts';
+import type { ProviderAdapter } from '../loop/evaluate/provider-adapter.ts';
 import type { AnySession } from '../session/session.ts';
 
 /**

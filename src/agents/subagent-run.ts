@@ -1,7 +1,7 @@
-import { isOpen } from '../core/evaluations.ts';
-import { type CallRef, callKey } from '../core/messages.ts';
-import { type Run, record } from '../loop/run.ts';
-import { interruptLeftDraft } from '../loop/stream-response.ts';
+import { isOpen } from '../core/fold/evaluations.ts';
+import { type CallRef, callKey } from '../core/log/messages.ts';
+import { type Run, record } from '../loop/evaluate/run.ts';
+import { interruptLeftDraft } from '../loop/request/stream-response.ts';
 
 /** The evaluation of a subagent: named by the call that started it, so that it is found again. */
 export function subagentEvaluationId(call: CallRef): string {

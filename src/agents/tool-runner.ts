@@ -1,13 +1,13 @@
 import { messageOf } from '../core/errors.ts';
-import type { ToolEffect } from '../core/events.ts';
-import { callKey } from '../core/messages.ts';
-import { PlanChanged } from '../loop/call-guards.ts';
-import { prepareRecorded } from '../loop/prepare-call.ts';
-import { confirmLease, isRefusedEvent, type Run } from '../loop/run.ts';
-import { runCall } from '../loop/run-call.ts';
-import { pendingRef, unreconciledCall } from '../loop/run-calls.ts';
-import { Suspension } from '../loop/suspension.ts';
-import { failure, type ToolOutcome } from '../loop/tool-result.ts';
+import type { ToolEffect } from '../core/log/events.ts';
+import { callKey } from '../core/log/messages.ts';
+import { PlanChanged } from '../loop/calls/call-guards.ts';
+import { prepareRecorded } from '../loop/calls/prepare-call.ts';
+import { runCall } from '../loop/calls/run-call.ts';
+import { pendingRef, unreconciledCall } from '../loop/calls/run-calls.ts';
+import { failure, type ToolOutcome } from '../loop/define/tool-result.ts';
+import { confirmLease, isRefusedEvent, type Run } from '../loop/evaluate/run.ts';
+import { Suspension } from '../loop/evaluate/suspension.ts';
 import type { ConversationRecorder } from './conversation-recorder.ts';
 
 /** Why a run was stopped from here: to be planned again, or with an error. */

@@ -1,15 +1,15 @@
 /** `holdfast curate`: shows what a history manager would have sent for a stored conversation. */
 import { parseArgs } from 'node:util';
 import { HoldfastError } from '../core/errors.ts';
-import { clearToolResults } from '../history/clear-tool-results.ts';
-import { compose } from '../history/compose.ts';
-import { formatReplays } from '../history/curation-report.ts';
 import type { HistoryManager } from '../history/history-manager.ts';
-import { passthrough } from '../history/passthrough.ts';
-import { replayCuration } from '../history/replay-curation.ts';
-import { slidingWindow } from '../history/sliding-window.ts';
-import { tokenBudget } from '../history/token-budget.ts';
-import { truncateToolResults } from '../history/truncate-tool-results.ts';
+import { formatReplays } from '../history/inspect/curation-report.ts';
+import { replayCuration } from '../history/inspect/replay-curation.ts';
+import { clearToolResults } from '../history/managers/clear-tool-results.ts';
+import { compose } from '../history/managers/compose.ts';
+import { passthrough } from '../history/managers/passthrough.ts';
+import { slidingWindow } from '../history/managers/sliding-window.ts';
+import { tokenBudget } from '../history/managers/token-budget.ts';
+import { truncateToolResults } from '../history/managers/truncate-tool-results.ts';
 import { openSession } from '../session/session.ts';
 import { sqliteStore } from '../stores/sqlite/sqlite-store.ts';
 import type { Command } from './main.ts';

@@ -2,8 +2,8 @@
  * What a screen shows: a conversation is a list of blocks. A block is `pending` until it ends as `complete` or `error`; those two
  * are final (D37, D43).
  */
-import type { CallProgress } from '../core/progress.ts';
-import type { Usage } from '../core/usage.ts';
+import type { CallProgress } from '../core/log/progress.ts';
+import type { Usage } from '../core/log/usage.ts';
 
 /** The states of a block; `running` and `success` are states of a subagent (D37). */
 export type BlockStatus = 'pending' | 'complete' | 'error';

@@ -1,5 +1,5 @@
 /** What a notice says, in words. */
-import { isRecord } from '../core/message-problem.ts';
+import { isRecord } from '../core/log/message-problem.ts';
 import type { NoticeBlock } from './blocks.ts';
 
 /** A notice in words. */

@@ -2,7 +2,7 @@
  * What a tool call does, in words for people: the command, the path, the pattern. Knows the tools of Claude Code, Codex and OpenCode by name,
  * and describes others by their most informative field. Screens and exports use it for headings.
  */
-import { isRecord } from '../core/message-problem.ts';
+import { isRecord } from '../core/log/message-problem.ts';
 
 /** What a call does, as far as its tool's name shows it. */
 export type ToolUseKind =

@@ -1,5 +1,5 @@
 /** Validates what enters the reducer, once. The reducer itself trusts the types. */
-import { isRecord } from '../core/message-problem.ts';
+import { isRecord } from '../core/log/message-problem.ts';
 import type { BlockType, ConversationBlock } from './blocks.ts';
 import type { ConversationEvent } from './events.ts';
 

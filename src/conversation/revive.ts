@@ -1,4 +1,4 @@
-import { isRecord } from '../core/message-problem.ts';
+import { isRecord } from '../core/log/message-problem.ts';
 import { BlockVector } from './block-vector.ts';
 import type { ConversationBlock } from './blocks.ts';
 import { MAIN_CONVERSATION } from './events.ts';

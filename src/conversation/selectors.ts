@@ -1,5 +1,5 @@
 /** Reads a conversation's state. The cost of all but the totals and the tree grows only with what they return. */
-import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
+import { addUsage, NO_USAGE, type Usage } from '../core/log/usage.ts';
 import type { BlockList, BlockMessage, ConversationBlock } from './blocks.ts';
 import { MAIN_CONVERSATION } from './events.ts';
 import type { SessionConversationState, SubagentState } from './state.ts';

@@ -1,5 +1,5 @@
-import { isRecord } from '../core/message-problem.ts';
-import type { MediaPart, ReasoningPart, TextPart, ToolCall } from '../core/messages.ts';
+import { isRecord } from '../core/log/message-problem.ts';
+import type { MediaPart, ReasoningPart, TextPart, ToolCall } from '../core/log/messages.ts';
 import { base64OfText, textOfBase64 } from './base64.ts';
 import { inputOf } from './call-arguments.ts';
 import type { FormatOptions } from './losses.ts';

@@ -1,5 +1,11 @@
-import { isRecord } from '../core/message-problem.ts';
-import type { AssistantMessage, ConversationMessage, ReasoningPart, ToolCall, ToolMessage } from '../core/messages.ts';
+import { isRecord } from '../core/log/message-problem.ts';
+import type {
+  AssistantMessage,
+  ConversationMessage,
+  ReasoningPart,
+  ToolCall,
+  ToolMessage,
+} from '../core/log/messages.ts';
 import {
   type AnthropicTextBlock,
   type AnthropicUserBlock,

@@ -1,4 +1,4 @@
-import type { ToolCall } from '../core/messages.ts';
+import type { ToolCall } from '../core/log/messages.ts';
 import type { FormatOptions } from './losses.ts';
 
 /** Escapes that may encode half a character. */

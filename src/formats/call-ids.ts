@@ -1,5 +1,5 @@
-import { AskedCalls } from '../core/asked-calls.ts';
-import type { ToolCall } from '../core/messages.ts';
+import { AskedCalls } from '../core/fold/asked-calls.ts';
+import type { ToolCall } from '../core/log/messages.ts';
 
 /**
  * Ids and names of tool calls as one provider API takes them. The log keeps what a model wrote, and ids repeat between turns (D11); a

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../core/errors.ts';
-import type { Without } from '../core/events.ts';
+import type { Without } from '../core/log/events.ts';
 import type {
   AssistantMessage,
   ConversationMessage,
@@ -7,7 +7,7 @@ import type {
   ToolCall,
   ToolMessage,
   UserMessage,
-} from '../core/messages.ts';
+} from '../core/log/messages.ts';
 
 /** The fields of imported messages that only our log has. */
 export interface MessageImportOptions {

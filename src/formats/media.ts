@@ -1,5 +1,5 @@
 import { HoldfastError } from '../core/errors.ts';
-import type { MediaPart } from '../core/messages.ts';
+import type { MediaPart } from '../core/log/messages.ts';
 import { base64OfEscapes } from './base64.ts';
 import type { FormatOptions } from './losses.ts';
 

@@ -1,4 +1,4 @@
-import type { AssistantMessage, ConversationMessage, ToolCall } from '../core/messages.ts';
+import type { AssistantMessage, ConversationMessage, ToolCall } from '../core/log/messages.ts';
 
 type Part = ConversationMessage['content'][number];
 

@@ -1,4 +1,4 @@
-import { isRecord } from '../core/message-problem.ts';
+import { isRecord } from '../core/log/message-problem.ts';
 import type {
   AssistantMessage,
   ConversationMessage,
@@ -6,7 +6,7 @@ import type {
   TextPart,
   ToolCall,
   ToolMessage,
-} from '../core/messages.ts';
+} from '../core/log/messages.ts';
 import { argumentsText } from './call-arguments.ts';
 import { ImportedMessages, type MessageImportOptions, refuseMessage } from './imported-messages.ts';
 import type { FormatOptions } from './losses.ts';

@@ -1,5 +1,5 @@
-import { AskedCalls, StrayResults } from '../core/asked-calls.ts';
-import { type AssistantMessage, type ConversationMessage, callsOf, type ToolMessage } from '../core/messages.ts';
+import { AskedCalls, StrayResults } from '../core/fold/asked-calls.ts';
+import { type AssistantMessage, type ConversationMessage, callsOf, type ToolMessage } from '../core/log/messages.ts';
 import type { FormatOptions } from './losses.ts';
 import { NO_RESULT } from './placeholders.ts';
 

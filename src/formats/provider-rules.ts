@@ -5,7 +5,7 @@ import {
   callsOf,
   type ToolCall,
   type UserMessage,
-} from '../core/messages.ts';
+} from '../core/log/messages.ts';
 import { isSignedByAnthropic, serverBlocks } from './anthropic-blocks.ts';
 import { API_RULES } from './api-rules.ts';
 import type { FormatOptions } from './losses.ts';

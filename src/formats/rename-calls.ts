@@ -1,4 +1,4 @@
-import { type ConversationMessage, callsOf, type ToolCall } from '../core/messages.ts';
+import { type ConversationMessage, callsOf, type ToolCall } from '../core/log/messages.ts';
 import type { ApiRules } from './api-rules.ts';
 import { SentCallIds, sentName } from './call-ids.ts';
 import type { FormatOptions } from './losses.ts';

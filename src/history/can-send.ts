@@ -1,6 +1,6 @@
-import type { ConversationMessage } from '../core/messages.ts';
+import type { ConversationMessage } from '../core/log/messages.ts';
 import { beginsSigned, findBreaches, type Provider, type ProviderViolation } from '../formats/provider-rules.ts';
-import { checkCoherence, type Violation, withBreaches } from './coherence.ts';
+import { checkCoherence, type Violation, withBreaches } from './coherence/coherence.ts';
 
 /** Other properties of the request. */
 export interface CanSendOptions {

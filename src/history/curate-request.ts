@@ -1,12 +1,12 @@
-import type { HistoryCurated } from '../core/events.ts';
-import type { ConversationMessage } from '../core/messages.ts';
-import { asStage } from './compose.ts';
+import type { HistoryCurated } from '../core/log/events.ts';
+import type { ConversationMessage } from '../core/log/messages.ts';
 import { estimateTokens, type TokenEstimator } from './estimate-tokens.ts';
 import type { CurationContext, History, SummaryRequest } from './history-manager.ts';
-import { passthrough } from './passthrough.ts';
-import { applyStage, run, type Stage } from './stage.ts';
-import { budgetStage } from './token-budget.ts';
-import { type Repair, repairsIn, viewTokens } from './view-messages.ts';
+import { asStage } from './managers/compose.ts';
+import { passthrough } from './managers/passthrough.ts';
+import { applyStage, run, type Stage } from './managers/stage.ts';
+import { budgetStage } from './managers/token-budget.ts';
+import { type Repair, repairsIn, viewTokens } from './managers/view-messages.ts';
 
 /**
  * Builds one request from the conversation: the manager selects, its output is checked and repaired, a limit that the caller named is

@@ -1,5 +1,5 @@
-import type { ConversationMessage } from '../core/messages.ts';
-import type { SessionView } from '../core/session-view.ts';
+import type { ConversationMessage } from '../core/log/messages.ts';
+import type { SessionView } from '../core/views/session-view.ts';
 
 /**
  * What decides which part of a conversation a provider is sent.

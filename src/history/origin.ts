@@ -1,5 +1,5 @@
-import { makesCall } from '../core/asked-calls.ts';
-import type { AssistantMessage, ConversationMessage, ToolMessage } from '../core/messages.ts';
+import { makesCall } from '../core/fold/asked-calls.ts';
+import type { AssistantMessage, ConversationMessage, ToolMessage } from '../core/log/messages.ts';
 import { isBlank } from '../formats/message-parts.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { ConversationMessage } from '../core/messages.ts';
+import type { ConversationMessage } from '../core/log/messages.ts';
 import { estimateTokens, type TokenEstimator } from './estimate-tokens.ts';
 
 /** Tokens around a message: its role and the marks that providers put between messages. */

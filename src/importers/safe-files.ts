@@ -8,7 +8,7 @@ import { closeSync, constants, type Dirent, fstatSync, openSync, readSync, realp
 import { type FileHandle, open, readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { HoldfastError, messageOf } from '../core/errors.ts';
-import { isRecord } from '../core/message-problem.ts';
+import { isRecord } from '../core/log/message-problem.ts';
 import type { ReportProblem } from './search-problem.ts';
 
 /** Whether an id may be part of a file's name: no separators, no dots. */

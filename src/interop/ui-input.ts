@@ -1,5 +1,5 @@
 import { HoldfastError } from '../core/errors.ts';
-import type { InputContent } from '../core/events.ts';
+import type { InputContent } from '../core/log/events.ts';
 import { asList, asName, asObject, asText, type Json } from '../transcripts/json-access.ts';
 
 /** What a client of the AI SDK posts: a message of the user, or decisions about calls that wait. */

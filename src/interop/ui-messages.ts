@@ -1,8 +1,8 @@
 import type { ConversationBlock } from '../conversation/blocks.ts';
 import type { SessionConversationState } from '../conversation/state.ts';
-import type { CallState } from '../core/evaluations.ts';
-import type { InputContent } from '../core/events.ts';
-import type { SessionView } from '../core/session-view.ts';
+import type { CallState } from '../core/fold/evaluations.ts';
+import type { InputContent } from '../core/log/events.ts';
+import type { SessionView } from '../core/views/session-view.ts';
 import { LossReport } from '../formats/losses.ts';
 import { mediaUrl } from '../formats/media.ts';
 import { BLOCK_PART, type UIMessage, type UIMessagePart } from '../transcripts/ai-sdk-ui.ts';

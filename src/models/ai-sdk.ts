@@ -1,7 +1,7 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4Message, SharedV4ProviderOptions } from '@ai-sdk/provider';
 import { HoldfastError } from '../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
-import type { AssistantMessage, ConversationMessage } from '../core/messages.ts';
+import type { AssistantMessage, ConversationMessage } from '../core/log/messages.ts';
 import { type Model, ModelError, type ModelPart, type ModelRequest } from '../ports/model.ts';
 import { toModelError } from './ai-sdk/model-error.ts';
 import { toPrompt } from './ai-sdk/prompt.ts';

@@ -1,5 +1,5 @@
-import type { AssistantMessage, ConversationMessage, ToolCall } from '../core/messages.ts';
-import type { Usage } from '../core/usage.ts';
+import type { AssistantMessage, ConversationMessage, ToolCall } from '../core/log/messages.ts';
+import type { Usage } from '../core/log/usage.ts';
 
 /** A tool as it is described to a model. `inputSchema` is JSON Schema. */
 export interface ModelTool {

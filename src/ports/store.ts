@@ -1,8 +1,8 @@
-import type { DraftPosition } from '../core/draft-position.ts';
-import type { DraftKind, NewEvent, SessionEvent } from '../core/events.ts';
-import type { SessionSummary } from '../core/session-summary.ts';
+import type { DraftPosition } from '../core/log/draft-position.ts';
+import type { DraftKind, NewEvent, SessionEvent } from '../core/log/events.ts';
+import type { SessionSummary } from '../core/summary/session-summary.ts';
 
-export type { DraftPosition } from '../core/draft-position.ts';
+export type { DraftPosition } from '../core/log/draft-position.ts';
 
 /**
  * Where sessions are stored: one append-only log each, with its leases, snapshots, drafts, external contents and search index.

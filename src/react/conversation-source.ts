@@ -1,8 +1,8 @@
-import type { CallState } from '../core/evaluations.ts';
-import type { InputContent, InputMode } from '../core/events.ts';
-import type { SessionDecisions } from '../core/session-decisions.ts';
-import type { TailItem } from '../core/tail.ts';
-import type { QueuedInput } from '../core/views.ts';
+import type { CallState } from '../core/fold/evaluations.ts';
+import type { InputContent, InputMode } from '../core/log/events.ts';
+import type { TailItem } from '../core/log/tail.ts';
+import type { SessionDecisions } from '../core/views/session-decisions.ts';
+import type { QueuedInput } from '../core/views/views.ts';
 
 /** Options of `actions.send`. */
 export interface SendInputOptions {

@@ -1,7 +1,7 @@
-import type { CallState } from '../core/evaluations.ts';
-import type { InputContent } from '../core/events.ts';
-import type { CallRef } from '../core/messages.ts';
-import type { QueuedInput } from '../core/views.ts';
+import type { CallState } from '../core/fold/evaluations.ts';
+import type { InputContent } from '../core/log/events.ts';
+import type { CallRef } from '../core/log/messages.ts';
+import type { QueuedInput } from '../core/views/views.ts';
 import type { ConversationActions, ConversationSource, SendInputOptions } from './conversation-source.ts';
 import { readEventStream } from './read-event-stream.ts';
 import {

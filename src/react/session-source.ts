@@ -1,5 +1,5 @@
 import { isHoldfastError } from '../core/errors.ts';
-import { parseTailCursor } from '../core/tail-cursor.ts';
+import { parseTailCursor } from '../core/log/tail-cursor.ts';
 import type { AnySession } from '../session/session.ts';
 import type { ConversationActions, ConversationSource } from './conversation-source.ts';
 

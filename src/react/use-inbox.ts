@@ -1,4 +1,4 @@
-import { type CallState, isDecided } from '../core/evaluations.ts';
+import { type CallState, isDecided } from '../core/fold/evaluations.ts';
 import type { SessionInfo } from '../ports/store.ts';
 import type { ConversationActions } from './conversation-source.ts';
 import { type RequestError, type RequestOptions, read, withoutSlash } from './request.ts';

@@ -2,11 +2,11 @@
  * Whether the things that wait in a session may have changed: queued inputs, and calls that wait for a person. They are read from the
  * source; their state is more than a page needs to fold.
  */
-import { type CallState, isDecided } from '../core/evaluations.ts';
-import type { BuiltInEvent } from '../core/events.ts';
-import type { CallRef } from '../core/messages.ts';
-import type { TailEvent } from '../core/tail.ts';
-import type { QueuedInput } from '../core/views.ts';
+import { type CallState, isDecided } from '../core/fold/evaluations.ts';
+import type { BuiltInEvent } from '../core/log/events.ts';
+import type { CallRef } from '../core/log/messages.ts';
+import type { TailEvent } from '../core/log/tail.ts';
+import type { QueuedInput } from '../core/views/views.ts';
 
 /** Follows the events of one session. */
 export class Waiting {

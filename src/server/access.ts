@@ -4,8 +4,8 @@
  *     host ─▶ origin ─▶ (preflight) ─▶ token ─▶ header of acting requests ─▶ the route
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { HttpError } from './http-error.ts';
-import { hostNameOf, isLoopback } from './loopback.ts';
+import { HttpError } from './http/http-error.ts';
+import { hostNameOf, isLoopback } from './http/loopback.ts';
 import type { ServerOptions } from './server-options.ts';
 
 /** The header that every acting request carries: a browser does not send it across sites without a preflight. */

@@ -1,8 +1,8 @@
 import { Hono } from 'hono';
 import { HoldfastError } from '../core/errors.ts';
-import { HttpError, isFailure, refusalOf } from './http-error.ts';
-import { jsonResponse } from './json-response.ts';
-import { readJsonBody } from './request-body.ts';
+import { HttpError, isFailure, refusalOf } from './http/http-error.ts';
+import { jsonResponse } from './http/json-response.ts';
+import { readJsonBody } from './http/request-body.ts';
 import { checkBody, type Route, readQuery, type ServerContext } from './route.ts';
 import { routesOf } from './route-table.ts';
 

@@ -1,7 +1,7 @@
 import { createConversationState } from '../conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../conversation/reduce-conversation.ts';
 import type { SessionConversationState } from '../conversation/state.ts';
-import type { SessionEvent } from '../core/events.ts';
+import type { SessionEvent } from '../core/log/events.ts';
 import { conversationOf } from '../importers/kept/load-imported.ts';
 import type { AnySession } from '../session/session.ts';
 import { type LogConverter, logConverter } from '../transcripts/own-log.ts';

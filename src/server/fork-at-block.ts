@@ -1,8 +1,8 @@
 /** Forks a session at a block of its conversation, also before a message that is sent again in other words or to another model. */
 import { randomUUID } from 'node:crypto';
 import { HoldfastError } from '../core/errors.ts';
-import { isOpen, latestEvaluation } from '../core/evaluations.ts';
-import type { InputContent, MessageRecorded, SessionDescribed } from '../core/events.ts';
+import { isOpen, latestEvaluation } from '../core/fold/evaluations.ts';
+import type { InputContent, MessageRecorded, SessionDescribed } from '../core/log/events.ts';
 import { continueTranscript } from '../importers/kept/continue-transcript.ts';
 import { conversationOf } from '../importers/kept/load-imported.ts';
 import { type AnySession, openSession, type Session } from '../session/session.ts';

@@ -4,12 +4,18 @@ import {
   isDecided,
   latestEvaluation,
   type RaisedLimits,
-} from '../core/evaluations.ts';
-import type { EvaluationSuspended, ReachedLimit, SuspendReason, ToolEffect, UnknownReconcile } from '../core/events.ts';
-import { type CallRef, callKey } from '../core/messages.ts';
-import type { CallProgress } from '../core/progress.ts';
-import type { Usage } from '../core/usage.ts';
-import { readCallProgress } from '../loop/call-progress.ts';
+} from '../core/fold/evaluations.ts';
+import type {
+  EvaluationSuspended,
+  ReachedLimit,
+  SuspendReason,
+  ToolEffect,
+  UnknownReconcile,
+} from '../core/log/events.ts';
+import { type CallRef, callKey } from '../core/log/messages.ts';
+import type { CallProgress } from '../core/log/progress.ts';
+import type { Usage } from '../core/log/usage.ts';
+import { readCallProgress } from '../loop/calls/call-progress.ts';
 import type { SessionInfo } from '../ports/store.ts';
 import { argumentsOf } from '../session/people/call-arguments.ts';
 import type { AnySession } from '../session/session.ts';

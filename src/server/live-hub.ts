@@ -7,7 +7,7 @@
  *         ▲                                  └──▶ too slow: the ring has lost its place
  *         └────────────────────────────────────────┘
  */
-import type { TailEvent, TailItem } from '../core/tail.ts';
+import type { TailEvent, TailItem } from '../core/log/tail.ts';
 import type { AnySession } from '../session/session.ts';
 
 /** The most messages of the ring, and the most bytes, unless one message has more. */

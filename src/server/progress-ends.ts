@@ -1,5 +1,5 @@
-import type { ToolProgress } from '../core/progress.ts';
-import type { TailEvent } from '../core/tail.ts';
+import type { ToolProgress } from '../core/log/progress.ts';
+import type { TailEvent } from '../core/log/tail.ts';
 
 /**
  * Where the progress of each running call ends for one reader. Stores drop old progress, so a reader may lack pieces before its cursor

@@ -1,4 +1,4 @@
-import { openApiOf } from './openapi.ts';
+import { openApiOf } from './http/openapi.ts';
 import type { Route, ServerContext } from './route.ts';
 import { ACTING_ROUTES } from './routes/acting-routes.ts';
 import { BLOCK_ROUTES } from './routes/block-routes.ts';

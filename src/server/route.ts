@@ -3,15 +3,15 @@
  * writes the OpenAPI document.
  */
 import { HoldfastError } from '../core/errors.ts';
-import { checkSessionId } from '../core/session-id.ts';
+import { checkSessionId } from '../core/log/session-id.ts';
 import type { Store } from '../ports/store.ts';
 import type { Session } from '../session/session.ts';
 import type { Agents } from '../worker/agent-run.ts';
 import type { SessionWorker } from '../worker/session-worker.ts';
 import type { AgentProcesses } from './agent-processes.ts';
 import type { ConversationCache } from './conversation-cache.ts';
-import type { EventStreams } from './event-stream.ts';
-import { type JsonSchema, schemaProblem } from './json-schema.ts';
+import type { EventStreams } from './http/event-stream.ts';
+import { type JsonSchema, schemaProblem } from './http/json-schema.ts';
 import type { ServerLimits } from './server-options.ts';
 import type { SessionPool } from './session-pool.ts';
 

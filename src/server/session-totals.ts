@@ -1,8 +1,8 @@
 /** What sessions have cost: responses, tokens and money, for listings. */
 import { usageTotals } from '../conversation/selectors.ts';
-import { isBuiltInEvent, type SessionEvent } from '../core/events.ts';
-import type { SourceSummary } from '../core/source-summary.ts';
-import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
+import { isBuiltInEvent, type SessionEvent } from '../core/log/events.ts';
+import { addUsage, NO_USAGE, type Usage } from '../core/log/usage.ts';
+import type { SourceSummary } from '../core/summary/source-summary.ts';
 import { loadImported } from '../importers/kept/load-imported.ts';
 import type { Store } from '../ports/store.ts';
 import type { Session } from '../session/session.ts';

@@ -1,5 +1,5 @@
 import { messageOf } from '../core/errors.ts';
-import type { UpcastErrorHandler } from '../core/upcast.ts';
+import type { UpcastErrorHandler } from '../core/log/upcast.ts';
 
 /** Reports an event that could not be translated, once, however often it is read. */
 export function oncePerEvent(report: (error: unknown) => void): UpcastErrorHandler {

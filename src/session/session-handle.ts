@@ -1,31 +1,35 @@
 import { HoldfastError, messageOf } from '../core/errors.ts';
-import { findCall } from '../core/evaluations.ts';
-import type { InputContent, SessionDescribed, SessionEvent } from '../core/events.ts';
-import { createFold, type Fold, type SessionState } from '../core/fold.ts';
-import type { CallRef, ConversationMessage } from '../core/messages.ts';
-import type { SessionSummary } from '../core/session-summary.ts';
-import { itemsOf } from '../core/session-view.ts';
-import { type AnySlice, type EventIn, heldBy, type StateOf } from '../core/slices.ts';
-import { MAX_SNAPSHOT_DEPTH, parseSnapshot, type Snapshot } from '../core/snapshot.ts';
-import { unknownSlice } from '../core/state-view.ts';
-import type { TailItem } from '../core/tail.ts';
+import { findCall } from '../core/fold/evaluations.ts';
+import { createFold, type Fold, type SessionState } from '../core/fold/fold.ts';
+import { type AnySlice, type EventIn, heldBy, type StateOf } from '../core/fold/slices.ts';
+import { MAX_SNAPSHOT_DEPTH, parseSnapshot, type Snapshot } from '../core/fold/snapshot.ts';
+import type { InputContent, SessionDescribed, SessionEvent } from '../core/log/events.ts';
+import type { CallRef, ConversationMessage } from '../core/log/messages.ts';
+import type { TailItem } from '../core/log/tail.ts';
+import type { SessionSummary } from '../core/summary/session-summary.ts';
+import { itemsOf } from '../core/views/session-view.ts';
+import { unknownSlice } from '../core/views/state-view.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { systemClock } from '../stores/system-clock.ts';
-import type { LoopAppendOptions, LoopKnowledge } from './append-for-loop.ts';
-import { type AppendEntryOptions, AppendQueue } from './append-queue.ts';
-import { resolveContents, restoredContents, sha256 } from './contents.ts';
-import { eraseMessage } from './erase-message.ts';
-import { EventIntake } from './event-intake.ts';
-import { FoldedLog } from './folded-log.ts';
-import { forkSession } from './fork-session.ts';
-import { HeldContents } from './held-contents.ts';
-import { type EventListener, Listeners, type SliceObserver } from './live.ts';
+import type { LoopAppendOptions, LoopKnowledge } from './append/append-for-loop.ts';
+import { type AppendEntryOptions, AppendQueue } from './append/append-queue.ts';
+import { EventIntake } from './append/event-intake.ts';
+import { noteAppend, runTransaction } from './append/run-transaction.ts';
+import { type InboxAccess, type SendOptions, type SentInput, sendInput, withdrawInput } from './append/send-input.ts';
+import { StagedSession } from './append/staged-session.ts';
+import { uniqueId } from './append/unique-id.ts';
+import { eraseMessage } from './change/erase-message.ts';
+import { forkSession } from './change/fork-session.ts';
 import { DecidableSession } from './people/decidable-session.ts';
+import { resolveContents, restoredContents, sha256 } from './read/contents.ts';
+import { FoldedLog } from './read/folded-log.ts';
+import { HeldContents } from './read/held-contents.ts';
+import { type EventListener, Listeners, type SliceObserver } from './read/live.ts';
+import { restoredSlices } from './read/restored-slices.ts';
+import { SessionSnapshots } from './read/session-snapshots.ts';
+import { checkFrom, cursorWithoutDrafts, tail } from './read/tail.ts';
 import { oncePerEvent, reporter } from './report-errors.ts';
-import { restoredSlices } from './restored-slices.ts';
-import { noteAppend, runTransaction } from './run-transaction.ts';
-import { type InboxAccess, type SendOptions, type SentInput, sendInput, withdrawInput } from './send-input.ts';
 import type {
   Dispatched,
   DraftPolicy,
@@ -37,10 +41,6 @@ import type {
   SubscribeOptions,
   TailOptions,
 } from './session.ts';
-import { SessionSnapshots } from './session-snapshots.ts';
-import { StagedSession } from './staged-session.ts';
-import { checkFrom, cursorWithoutDrafts, tail } from './tail.ts';
-import { uniqueId } from './unique-id.ts';
 
 /** Events of a program's append are copied and checked. */
 const NOTHING_KNOWN: LoopKnowledge = {};

@@ -1,4 +1,8 @@
 import { HoldfastError } from '../core/errors.ts';
+import { RECORD_SLICES } from '../core/fold/record-items.ts';
+import type { AnySlice, EventIn, EventOf, StateOf } from '../core/fold/slices.ts';
+import type { ParseSnapshotOptions, Snapshot } from '../core/fold/snapshot.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type {
   BuiltInEvent,
   EventEnvelope,
@@ -8,25 +12,21 @@ import type {
   SessionEvent,
   UnstoredEvent,
   Without,
-} from '../core/events.ts';
-import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
-import type { ConversationMessage } from '../core/messages.ts';
-import { RECORD_SLICES } from '../core/record-items.ts';
-import type { SessionDecisions } from '../core/session-decisions.ts';
-import { checkSessionId } from '../core/session-id.ts';
-import type { SessionSummary } from '../core/session-summary.ts';
-import type { SessionView } from '../core/session-view.ts';
-import type { AnySlice, EventIn, EventOf, StateOf } from '../core/slices.ts';
-import type { ParseSnapshotOptions, Snapshot } from '../core/snapshot.ts';
-import type { TailItem } from '../core/tail.ts';
-import type { Upcasters } from '../core/upcast.ts';
+} from '../core/log/events.ts';
+import type { ConversationMessage } from '../core/log/messages.ts';
+import { checkSessionId } from '../core/log/session-id.ts';
+import type { TailItem } from '../core/log/tail.ts';
+import type { Upcasters } from '../core/log/upcast.ts';
+import type { SessionSummary } from '../core/summary/session-summary.ts';
+import type { SessionDecisions } from '../core/views/session-decisions.ts';
+import type { SessionView } from '../core/views/session-view.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
-import type { AppendEntryOptions, AppendGuard } from './append-queue.ts';
-import type { EventListener, SliceObserver } from './live.ts';
-import type { SendOptions, SentInput } from './send-input.ts';
+import type { AppendEntryOptions, AppendGuard } from './append/append-queue.ts';
+import type { SendOptions, SentInput } from './append/send-input.ts';
+import type { StagedSession } from './append/staged-session.ts';
+import type { EventListener, SliceObserver } from './read/live.ts';
 import { SessionHandle } from './session-handle.ts';
-import type { StagedSession } from './staged-session.ts';
 
 /** Options of `openSession`. */
 export interface OpenSessionOptions<Slices extends readonly AnySlice[] = readonly AnySlice[]> {

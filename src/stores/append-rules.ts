@@ -1,4 +1,4 @@
-import { type SessionSummary, summarizeSession } from '../core/session-summary.ts';
+import { type SessionSummary, summarizeSession } from '../core/summary/session-summary.ts';
 import type { AppendOptions } from '../ports/store.ts';
 import { decodeEvent, type EncodedEvent, sameEvents } from './encoded-event.ts';
 import { appendIdReused, fenceConflict, incompleteEvent, sequenceConflict } from './refusals.ts';

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../core/errors.ts';
-import { checkSessionId } from '../core/session-id.ts';
+import { checkSessionId } from '../core/log/session-id.ts';
 import type {
   AcquireLeaseOptions,
   AppendOptions,

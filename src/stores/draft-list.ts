@@ -1,5 +1,5 @@
-import { compareDraftPositions, type DraftPosition } from '../core/draft-position.ts';
-import { MAX_PROGRESS_LENGTH } from '../core/progress.ts';
+import { compareDraftPositions, type DraftPosition } from '../core/log/draft-position.ts';
+import { MAX_PROGRESS_LENGTH } from '../core/log/progress.ts';
 import type { DraftChunk, ReadDraftOptions } from '../ports/store.ts';
 
 /** The chunks of one bounded draft, oldest first, and their length. */

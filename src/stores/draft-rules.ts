@@ -1,5 +1,5 @@
-import { compareDraftPositions } from '../core/draft-position.ts';
-import { MAX_PROGRESS_LENGTH } from '../core/progress.ts';
+import { compareDraftPositions } from '../core/log/draft-position.ts';
+import { MAX_PROGRESS_LENGTH } from '../core/log/progress.ts';
 import type { DraftChunk, ReadDraftOptions } from '../ports/store.ts';
 
 /** How many of a draft's chunks, oldest first, to drop so that the rest fits. The newest is always kept. */

@@ -1,5 +1,5 @@
 import { HoldfastError, messageOf } from '../core/errors.ts';
-import { knownType, type NewEvent, type SessionEvent } from '../core/events.ts';
+import { knownType, type NewEvent, type SessionEvent } from '../core/log/events.ts';
 
 /**
  * An event as a store holds it: its envelope in columns, the rest as JSON. Both stores hold text, not objects, so that a read returns

@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../core/events.ts';
+import type { SessionEvent } from '../core/log/events.ts';
 import type { EventReading } from '../ports/store.ts';
 
 /**

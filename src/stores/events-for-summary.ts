@@ -1,5 +1,5 @@
-import type { NewEvent, SessionEvent } from '../core/events.ts';
-import { summaryFields } from '../core/summary-fields.ts';
+import type { NewEvent, SessionEvent } from '../core/log/events.ts';
+import { summaryFields } from '../core/summary/summary-fields.ts';
 import type { EncodedEvent } from './encoded-event.ts';
 
 /**

@@ -1,6 +1,6 @@
-import type { NewEvent, SessionEvent } from '../core/events.ts';
-import type { SessionSummary } from '../core/session-summary.ts';
-import { changesSummary } from '../core/summary-change.ts';
+import type { NewEvent, SessionEvent } from '../core/log/events.ts';
+import type { SessionSummary } from '../core/summary/session-summary.ts';
+import { changesSummary } from '../core/summary/summary-change.ts';
 import type { AppendOptions, Lease, SessionHead, SessionInfo, StoredSnapshot } from '../ports/store.ts';
 import { type AppendedEvent, findRepeatedAppend, refuseStale, summarizeAppend } from './append-rules.ts';
 import { DraftList } from './draft-list.ts';

@@ -1,5 +1,5 @@
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
-import { makesWork } from '../core/work-events.ts';
+import { makesWork } from '../core/summary/work-events.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ContentWrite, SearchHit, Store } from '../ports/store.ts';
 import {

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../core/errors.ts';
-import type { SessionEvent } from '../core/events.ts';
+import type { SessionEvent } from '../core/log/events.ts';
 import { recordTexts } from '../transcripts/record-text.ts';
 import { recordedBytes } from './source-bytes.ts';
 

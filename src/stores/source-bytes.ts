@@ -4,7 +4,7 @@
  */
 import type { ZstdOptions } from 'node:zlib';
 import { HoldfastError } from '../core/errors.ts';
-import type { SourceEncoding, SourceRecordedFields } from '../core/source-events.ts';
+import type { SourceEncoding, SourceRecordedFields } from '../core/log/source-events.ts';
 import { lateModule } from './late-module.ts';
 
 /** Shorter batches are stored as they are: an agent that is being followed appends single lines. */

@@ -8,7 +8,7 @@
 import type { BlockMessage, ConversationBlock, SubagentBlock } from '../conversation/blocks.ts';
 import type { ConversationEvent, SessionIdle } from '../conversation/events.ts';
 import { MAIN_CONVERSATION } from '../conversation/events.ts';
-import type { Usage } from '../core/usage.ts';
+import type { Usage } from '../core/log/usage.ts';
 import { asText, type Json } from './json-access.ts';
 
 /** Why a run ended. */

@@ -3,7 +3,7 @@
  * zero or an empty list for everything else.
  */
 
-import { isRecord } from '../core/message-problem.ts';
+import { isRecord } from '../core/log/message-problem.ts';
 
 /** An object parsed from JSON. */
 export type Json = Readonly<Record<string, unknown>>;

@@ -15,7 +15,7 @@ import type {
   TextPart,
   ToolCall,
   UserMessage,
-} from '../core/messages.ts';
+} from '../core/log/messages.ts';
 import { API_RULES } from '../formats/api-rules.ts';
 import { ImportedMessages, type MessageImportOptions } from '../formats/imported-messages.ts';
 import type { FormatOptions } from '../formats/losses.ts';

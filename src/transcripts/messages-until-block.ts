@@ -1,6 +1,6 @@
 /** The messages of a conversation up to one of its blocks: where a fork of an imported session begins (D55, D75). */
 import type { ConversationBlock } from '../conversation/blocks.ts';
-import type { AssistantMessage, ConversationMessage, ToolMessage } from '../core/messages.ts';
+import type { AssistantMessage, ConversationMessage, ToolMessage } from '../core/log/messages.ts';
 import { hasContent } from '../formats/message-parts.ts';
 
 /** The result of a call that had none at that moment. */

@@ -9,9 +9,9 @@
  * captured states) are marked as machinery and omitted by default.
  */
 import type { ConversationEvent } from '../conversation/events.ts';
-import type { SessionEvent } from '../core/events.ts';
-import type { ConversationMessage } from '../core/messages.ts';
-import { isTailItem } from '../core/tail.ts';
+import type { SessionEvent } from '../core/log/events.ts';
+import type { ConversationMessage } from '../core/log/messages.ts';
+import { isTailItem } from '../core/log/tail.ts';
 import type { DraftPiece } from './own-log/draft-blocks.ts';
 import type { LogItem } from './own-log/log-item.ts';
 import { LogReader, type LogReaderOptions } from './own-log/log-reader.ts';

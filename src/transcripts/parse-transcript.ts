@@ -4,7 +4,7 @@ import type { ConversationEvent } from '../conversation/events.ts';
 import { createConversationState } from '../conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../conversation/reduce-conversation.ts';
 import type { SessionConversationState } from '../conversation/state.ts';
-import type { ConversationMessage } from '../core/messages.ts';
+import type { ConversationMessage } from '../core/log/messages.ts';
 import type { Architecture } from './agent-names.ts';
 import type { TranscriptDiagnostics } from './diagnostics.ts';
 import type { ImportedMessagesOptions } from './message-builder.ts';

@@ -1,4 +1,4 @@
-import type { Usage } from '../core/usage.ts';
+import type { Usage } from '../core/log/usage.ts';
 
 /** The counts of one response, as ours: the input includes the cached tokens. */
 interface TokenCounts {

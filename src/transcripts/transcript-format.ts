@@ -1,5 +1,5 @@
 import type { ConversationEvent } from '../conversation/events.ts';
-import type { ConversationMessage } from '../core/messages.ts';
+import type { ConversationMessage } from '../core/log/messages.ts';
 import type { TranscriptDiagnostics } from './diagnostics.ts';
 import type { ImportedMessagesOptions } from './message-builder.ts';
 import type { RawTranscript } from './raw-transcript.ts';

@@ -1,5 +1,5 @@
-import type { Prompt } from '../loop/define-prompt.ts';
-import type { ProviderAdapter, RunOptions } from '../loop/provider-adapter.ts';
+import type { Prompt } from '../loop/define/define-prompt.ts';
+import type { ProviderAdapter, RunOptions } from '../loop/evaluate/provider-adapter.ts';
 import type { AnySession } from '../session/session.ts';
 
 /** What runs a session: an adapter, a prompt, and options of `run`. */

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../core/errors.ts';
-import type { SessionEvent } from '../core/events.ts';
+import type { SessionEvent } from '../core/log/events.ts';
 import type { Store } from '../ports/store.ts';
 import type { AnySession } from '../session/session.ts';
 import { isLive } from './work-search.ts';

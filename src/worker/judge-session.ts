@@ -1,4 +1,4 @@
-import type { SessionSummary } from '../core/session-summary.ts';
+import type { SessionSummary } from '../core/summary/session-summary.ts';
 
 /**
  * What a worker can do in a listed session. Pure.

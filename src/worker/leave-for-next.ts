@@ -1,4 +1,4 @@
-import type { RunResult } from '../loop/provider-adapter.ts';
+import type { RunResult } from '../loop/evaluate/provider-adapter.ts';
 import type { AnySession } from '../session/session.ts';
 
 /** Requests that an evaluation is continued which this process interrupted, and no person. */

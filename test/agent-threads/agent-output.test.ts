@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { addressFinder } from '../../src/agents/opencode/opencode-server.ts';
 import type { OpenCodeSdk } from '../../src/agents/opencode/opencode-types.ts';
-import { definePrompt } from '../../src/loop/define-prompt.ts';
+import { definePrompt } from '../../src/loop/define/define-prompt.ts';
 import { openCodeAdapter } from '../../src/opencode.ts';
 
 /** Parsing OpenCode's output, with programs that print something else. */

@@ -1,8 +1,8 @@
 /** A run as in an agent's adapter, on a store whose appends can be delayed. */
 import type { EvaluationEvent } from '../../src/index.ts';
-import { definePrompt } from '../../src/loop/define-prompt.ts';
-import { evaluateInSession } from '../../src/loop/evaluate-in-session.ts';
-import { type Run, record } from '../../src/loop/run.ts';
+import { definePrompt } from '../../src/loop/define/define-prompt.ts';
+import { evaluateInSession } from '../../src/loop/evaluate/evaluate-in-session.ts';
+import { type Run, record } from '../../src/loop/evaluate/run.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Store } from '../../src/ports/store.ts';

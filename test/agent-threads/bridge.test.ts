@@ -3,8 +3,8 @@ import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { openBridge } from '../../src/agents/opencode/opencode-bridge.ts';
-import { defineTool } from '../../src/loop/define-tool.ts';
-import type { ToolOutcome } from '../../src/loop/tool-result.ts';
+import { defineTool } from '../../src/loop/define/define-tool.ts';
+import type { ToolOutcome } from '../../src/loop/define/tool-result.ts';
 
 /** The bridge to OpenCode: its responses to OpenCode's MCP client and to our plugin in its process. */
 

@@ -6,11 +6,11 @@ import { OpenCodeConversations } from '../../src/agents/opencode/opencode-conver
 import type { OpenCodeEvent, OpenCodePart } from '../../src/agents/opencode/opencode-types.ts';
 import { beginSubagent } from '../../src/agents/subagent-run.ts';
 import { ToolRunner } from '../../src/agents/tool-runner.ts';
-import type { AdapterStateSnapshot } from '../../src/core/adapter-state.ts';
-import { textOf } from '../../src/core/messages.ts';
-import { definePrompt } from '../../src/loop/define-prompt.ts';
-import { defineTool } from '../../src/loop/define-tool.ts';
-import type { Run } from '../../src/loop/run.ts';
+import type { AdapterStateSnapshot } from '../../src/core/log/adapter-state.ts';
+import { textOf } from '../../src/core/log/messages.ts';
+import { definePrompt } from '../../src/loop/define/define-prompt.ts';
+import { defineTool } from '../../src/loop/define/define-tool.ts';
+import type { Run } from '../../src/loop/evaluate/run.ts';
 import type { Session } from '../../src/session/session.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { asAgent } from './as-agent.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { type ClaudeAgentSdk, type ClaudeMessage, claudeAgentAdapter } from '../../src/claude-agent.ts';
-import { textOf } from '../../src/core/messages.ts';
-import { definePrompt } from '../../src/loop/define-prompt.ts';
-import type { RunResult } from '../../src/loop/provider-adapter.ts';
+import { textOf } from '../../src/core/log/messages.ts';
+import { definePrompt } from '../../src/loop/define/define-prompt.ts';
+import type { RunResult } from '../../src/loop/evaluate/provider-adapter.ts';
 import { openSession, type Session } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type ClaudeAgentSdk, type ClaudeMessage, claudeAgentAdapter } from '../../src/claude-agent.ts';
-import { definePrompt } from '../../src/loop/define-prompt.ts';
+import { definePrompt } from '../../src/loop/define/define-prompt.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';

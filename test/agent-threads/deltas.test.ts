@@ -5,8 +5,8 @@ import type { ClaudeMessage } from '../../src/agents/claude-agent/sdk-types.ts';
 import { OpenCodeConversations } from '../../src/agents/opencode/opencode-conversations.ts';
 import type { OpenCodeEvent } from '../../src/agents/opencode/opencode-types.ts';
 import { beginSubagent, interruptLeftSubagents } from '../../src/agents/subagent-run.ts';
-import { isMessageDelta, type MessageDelta } from '../../src/loop/provider-adapter.ts';
-import type { Run } from '../../src/loop/run.ts';
+import { isMessageDelta, type MessageDelta } from '../../src/loop/evaluate/provider-adapter.ts';
+import type { Run } from '../../src/loop/evaluate/run.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { type AgentRun, asAgent } from './as-agent.ts';
 

@@ -8,7 +8,7 @@ import { afterEach, expect, test } from 'vitest';
 import { type AgentProcessState, agentProcessState, endOrphans } from '../../src/agents/agent-process.ts';
 import { captureState } from '../../src/agents/capture-state.ts';
 import { announceCopy, removeLeftCopies, resumeCopyState } from '../../src/agents/claude-agent/resume-copy.ts';
-import type { Run } from '../../src/loop/run.ts';
+import type { Run } from '../../src/loop/evaluate/run.ts';
 import { startTime } from '../../src/session/process-identity.ts';
 import { asAgent } from './as-agent.ts';
 

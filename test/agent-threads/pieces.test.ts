@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { ConversationRecorder } from '../../src/agents/conversation-recorder.ts';
-import type { AssistantMessage } from '../../src/core/messages.ts';
-import { correction } from '../../src/loop/finish.ts';
-import { currentEvaluation, record } from '../../src/loop/run.ts';
+import type { AssistantMessage } from '../../src/core/log/messages.ts';
+import { currentEvaluation, record } from '../../src/loop/evaluate/run.ts';
+import { correction } from '../../src/loop/request/finish.ts';
 import { asAgent } from './as-agent.ts';
 
 /** A response that is recorded in pieces: the text, then its usage. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { linesSince, prepareTranscript } from '../../src/agents/claude-agent/claude-transcript.ts';
 import type { ClaudeTranscriptEntry } from '../../src/claude-agent.ts';
-import type { Evaluation } from '../../src/core/evaluations.ts';
-import type { ConversationMessage } from '../../src/core/messages.ts';
+import type { Evaluation } from '../../src/core/fold/evaluations.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
 
 /** The messages in Claude Code's transcript, compared with our log before a resume (D57, D61). */
 

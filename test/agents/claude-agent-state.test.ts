@@ -9,8 +9,8 @@ import {
   findResumableState,
   recoverSession,
 } from '../../src/claude-agent.ts';
-import { adapterStates } from '../../src/core/session-view.ts';
-import { definePrompt } from '../../src/loop/define-prompt.ts';
+import { adapterStates } from '../../src/core/views/session-view.ts';
+import { definePrompt } from '../../src/loop/define/define-prompt.ts';
 import { openSession } from '../../src/session/session.ts';
 import { echo, INPUT, prompt, ran, servers, stateIn, twoTurns, type World, world } from './support/claude-world.ts';
 import { temporaryDirectory } from './support/temporary.ts';

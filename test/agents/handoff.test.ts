@@ -1,11 +1,11 @@
 /** Real agents continue conversations of other agents: the request to the model has every turn, call and result. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { SessionEvent } from '../../src/core/events.ts';
-import type { ConversationMessage } from '../../src/core/messages.ts';
-import { createAdapter } from '../../src/loop/create-adapter.ts';
-import { definePrompt } from '../../src/loop/define-prompt.ts';
-import { defineTool } from '../../src/loop/define-tool.ts';
+import type { SessionEvent } from '../../src/core/log/events.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
+import { definePrompt } from '../../src/loop/define/define-prompt.ts';
+import { defineTool } from '../../src/loop/define/define-tool.ts';
+import { createAdapter } from '../../src/loop/evaluate/create-adapter.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { type AdapterState, defineAdapterState, MAX_ADAPTER_STATE_BYTES } from '../../src/core/adapter-state.ts';
 import { HoldfastError, isHoldfastError, messageOf } from '../../src/core/errors.ts';
-import { addUsage, NO_USAGE } from '../../src/core/usage.ts';
+import { type AdapterState, defineAdapterState, MAX_ADAPTER_STATE_BYTES } from '../../src/core/log/adapter-state.ts';
+import { addUsage, NO_USAGE } from '../../src/core/log/usage.ts';
 
 const claude = defineAdapterState({
   adapterType: 'claude',

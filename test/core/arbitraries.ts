@@ -1,7 +1,7 @@
 /** Generated logs: with few ids, so that events refer to each other, and with repeated, late and contradictory events. */
 import fc from 'fast-check';
-import type { SessionEvent } from '../../src/core/events.ts';
-import { type AnySlice, appendAll, defineSlice, replaceLatest, upsertBy } from '../../src/core/slices.ts';
+import { type AnySlice, appendAll, defineSlice, replaceLatest, upsertBy } from '../../src/core/fold/slices.ts';
+import type { SessionEvent } from '../../src/core/log/events.ts';
 import { callOf, type Draft, logOf, messageOf, recorded, refOf, started, toolStarted } from './log.ts';
 
 interface Note {

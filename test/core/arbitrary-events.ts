@@ -1,7 +1,7 @@
 /** Logs with events of every type, whose optional fields are there or not: for views that read few fields of many types. */
 import fc from 'fast-check';
-import type { BuiltInEvent, SessionEvent } from '../../src/core/events.ts';
-import type { Usage } from '../../src/core/usage.ts';
+import type { BuiltInEvent, SessionEvent } from '../../src/core/log/events.ts';
+import type { Usage } from '../../src/core/log/usage.ts';
 
 type Fields<T extends BuiltInEvent['type']> = Omit<Extract<BuiltInEvent, { readonly type: T }>, 'seq' | 'at' | 'type'>;
 

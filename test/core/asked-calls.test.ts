@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { AskedCalls, inCallOrder, StrayResults } from '../../src/core/asked-calls.ts';
-import type { ToolMessage } from '../../src/core/messages.ts';
+import { AskedCalls, inCallOrder, StrayResults } from '../../src/core/fold/asked-calls.ts';
+import type { ToolMessage } from '../../src/core/log/messages.ts';
 import { callOf, messageOf } from './log.ts';
 
 const asked = (...ids: readonly string[]): AskedCalls<string> => new AskedCalls(ids.map((id) => callOf(id)));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { alignLogs, ComparedLog, isSameEvent, type LogComparison } from '../../src/core/compare-logs.ts';
+import { alignLogs, ComparedLog, isSameEvent, type LogComparison } from '../../src/core/views/compare-logs.ts';
 import { answer, logOf, messageOf, recorded, result, user } from './log.ts';
 
 const logWith = (...texts: readonly string[]): ComparedLog => {

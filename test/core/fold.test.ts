@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { SessionEvent } from '../../src/core/events.ts';
-import { createFold, type SessionState } from '../../src/core/fold.ts';
-import { defineSlice } from '../../src/core/slices.ts';
+import { createFold, type SessionState } from '../../src/core/fold/fold.ts';
+import { defineSlice } from '../../src/core/fold/slices.ts';
+import type { SessionEvent } from '../../src/core/log/events.ts';
 import { arbitraryLog, SLICES } from './arbitraries.ts';
 import { foldLog, logOf, messageOf, plain, recorded, started, timeOf } from './log.ts';
 

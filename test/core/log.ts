@@ -1,11 +1,12 @@
 /** Logs for tests: each builder returns an event without its envelope; `logOf` adds seq and time. */
-import type { BuiltInEvent, SessionEvent, ToolEffect, Without } from '../../src/core/events.ts';
-import { createFold, type SessionState } from '../../src/core/fold.ts';
-import type { AssistantMessage, CallRef, ConversationMessage, ToolCall } from '../../src/core/messages.ts';
-import { encodeRecord } from '../../src/core/record-items.ts';
-import type { SessionView } from '../../src/core/session-view.ts';
-import { type AnySlice, itemsAsArray } from '../../src/core/slices.ts';
-import { StateView } from '../../src/core/state-view.ts';
+
+import { createFold, type SessionState } from '../../src/core/fold/fold.ts';
+import { encodeRecord } from '../../src/core/fold/record-items.ts';
+import { type AnySlice, itemsAsArray } from '../../src/core/fold/slices.ts';
+import type { BuiltInEvent, SessionEvent, ToolEffect, Without } from '../../src/core/log/events.ts';
+import type { AssistantMessage, CallRef, ConversationMessage, ToolCall } from '../../src/core/log/messages.ts';
+import type { SessionView } from '../../src/core/views/session-view.ts';
+import { StateView } from '../../src/core/views/state-view.ts';
 
 export type Draft = Without<BuiltInEvent, 'seq' | 'at'> | { readonly type: string; readonly [field: string]: unknown };
 

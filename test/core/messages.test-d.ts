@@ -7,7 +7,7 @@ import {
   type SessionEvent,
   type ToolStarted,
   type UserEvent,
-} from '../../src/core/events.ts';
+} from '../../src/core/log/events.ts';
 import type {
   AssistantMessage,
   ConversationMessage,
@@ -16,8 +16,8 @@ import type {
   TextPart,
   ToolCall,
   ToolMessage,
-} from '../../src/core/messages.ts';
-import type { PlannedCall, ResumePlan } from '../../src/core/resume-plan.ts';
+} from '../../src/core/log/messages.ts';
+import type { PlannedCall, ResumePlan } from '../../src/core/plan/resume-plan.ts';
 
 declare const message: ConversationMessage;
 declare const event: SessionEvent;

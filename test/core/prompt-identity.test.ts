@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { canonicalJson } from '../../src/core/canonical-json.ts';
-import { bindTemplate, promptIdentityText, promptMismatch } from '../../src/core/prompt-identity.ts';
+import { bindTemplate, promptIdentityText, promptMismatch } from '../../src/core/log/prompt-identity.ts';
 
 describe('D4: the identity of a prompt', () => {
   const tools = [

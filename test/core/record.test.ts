@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { refusalLimit } from '../../src/core/evaluation-messages.ts';
-import type { Evaluation } from '../../src/core/evaluations.ts';
-import type { SessionEvent } from '../../src/core/events.ts';
-import { createFold } from '../../src/core/fold.ts';
-import { callKey, callsOf, textOf } from '../../src/core/messages.ts';
-import { decodeRecord, encodeRecord } from '../../src/core/record-items.ts';
+import { refusalLimit } from '../../src/core/fold/evaluation-messages.ts';
+import type { Evaluation } from '../../src/core/fold/evaluations.ts';
+import { createFold } from '../../src/core/fold/fold.ts';
+import { decodeRecord, encodeRecord } from '../../src/core/fold/record-items.ts';
+import type { SessionEvent } from '../../src/core/log/events.ts';
+import { callKey, callsOf, textOf } from '../../src/core/log/messages.ts';
 import {
   answer,
   callOf,

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { SessionEvent } from '../../src/core/events.ts';
-import { createFold } from '../../src/core/fold.ts';
-import type { AssistantMessage, ToolMessage } from '../../src/core/messages.ts';
-import { planResume } from '../../src/core/resume-plan.ts';
-import { checkCoherence } from '../../src/history/coherence.ts';
+import { createFold } from '../../src/core/fold/fold.ts';
+import type { SessionEvent } from '../../src/core/log/events.ts';
+import type { AssistantMessage, ToolMessage } from '../../src/core/log/messages.ts';
+import { planResume } from '../../src/core/plan/resume-plan.ts';
+import { checkCoherence } from '../../src/history/coherence/coherence.ts';
 
 const base = {
   evaluationId: 'e',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type PlannedCall, planResume, type ResumePlan } from '../../src/core/resume-plan.ts';
+import { type PlannedCall, planResume, type ResumePlan } from '../../src/core/plan/resume-plan.ts';
 import { arbitraryLog } from './arbitraries.ts';
 import { answer, callOf, type Draft, logOf, refOf, result, started, toolStarted, user, viewOf } from './log.ts';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { SessionEvent } from '../../src/core/events.ts';
-import { createFold, type SessionState } from '../../src/core/fold.ts';
-import { queuedAfter } from '../../src/core/inbox.ts';
-import { planRun, type RunStep } from '../../src/core/run-plan.ts';
+import { createFold, type SessionState } from '../../src/core/fold/fold.ts';
+import { queuedAfter } from '../../src/core/fold/inbox.ts';
+import type { SessionEvent } from '../../src/core/log/events.ts';
+import { planRun, type RunStep } from '../../src/core/plan/run-plan.ts';
 import { type Draft, messageOf, recorded, started, timeOf } from './log.ts';
 
 /** D61: the run plan and the summary are two folds of the same log, and agree. */

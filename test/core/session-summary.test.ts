@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { SessionEvent } from '../../src/core/events.ts';
-import type { CallRef } from '../../src/core/messages.ts';
-import { summarizeSession } from '../../src/core/session-summary.ts';
+import type { SessionEvent } from '../../src/core/log/events.ts';
+import type { CallRef } from '../../src/core/log/messages.ts';
+import { summarizeSession } from '../../src/core/summary/session-summary.ts';
 import { arbitraryLog } from './arbitraries.ts';
 import { answer, type Draft, foldLog, logOf, refOf, result, started, timeOf, user } from './log.ts';
 

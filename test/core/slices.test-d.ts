@@ -1,6 +1,4 @@
 import { describe, expectTypeOf, test } from 'vitest';
-import type { UserEvent } from '../../src/core/events.ts';
-import type { Selection, SelectionOf, ValueSelection } from '../../src/core/session-view.ts';
 import {
   appendAll,
   defineSlice,
@@ -9,7 +7,9 @@ import {
   replaceLatest,
   type StateOf,
   upsertBy,
-} from '../../src/core/slices.ts';
+} from '../../src/core/fold/slices.ts';
+import type { UserEvent } from '../../src/core/log/events.ts';
+import type { Selection, SelectionOf, ValueSelection } from '../../src/core/views/session-view.ts';
 
 interface Step {
   readonly title: string;

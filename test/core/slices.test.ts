@@ -1,16 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { UserEvent } from '../../src/core/events.ts';
-import { List } from '../../src/core/list.ts';
-import {
-  adapterStates,
-  evaluations,
-  itemsOf,
-  messages,
-  selectionOf,
-  toolStarts,
-  usage,
-} from '../../src/core/session-view.ts';
 import {
   appendAll,
   defineSlice,
@@ -19,7 +8,18 @@ import {
   type SliceItems,
   type SliceReducer,
   upsertBy,
-} from '../../src/core/slices.ts';
+} from '../../src/core/fold/slices.ts';
+import { List } from '../../src/core/list.ts';
+import type { UserEvent } from '../../src/core/log/events.ts';
+import {
+  adapterStates,
+  evaluations,
+  itemsOf,
+  messages,
+  selectionOf,
+  toolStarts,
+  usage,
+} from '../../src/core/views/session-view.ts';
 import { foldLog, logOf, started, timeOf, toolStarted, user } from './log.ts';
 
 describe('defineSlice', () => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { HoldfastError } from '../../src/core/errors.ts';
-import { decodeRecord } from '../../src/core/record-items.ts';
-import { type ParseSnapshotOptions, parseSnapshot, type Snapshot, takeSnapshot } from '../../src/core/snapshot.ts';
+import { decodeRecord } from '../../src/core/fold/record-items.ts';
+import { type ParseSnapshotOptions, parseSnapshot, type Snapshot, takeSnapshot } from '../../src/core/fold/snapshot.ts';
 import { arbitraryLog, SLICES } from './arbitraries.ts';
 import { answer, foldLog, logOf, messageOf, plain, recorded, result, started, user } from './log.ts';
 

@@ -1,6 +1,6 @@
 /** The summary of an imported session: what it says about files, and what folding it costs. */
 import { expect, test } from 'vitest';
-import { followSource, type SourceSummary, sourceFile } from '../../src/core/source-summary.ts';
+import { followSource, type SourceSummary, sourceFile } from '../../src/core/summary/source-summary.ts';
 
 const described = { type: 'source/described', architecture: 'a', sessionId: 's', path: '/p', layout: 'files' } as const;
 

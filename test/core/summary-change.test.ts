@@ -1,10 +1,10 @@
 /** Erasing folds a log again only if its summary depends on the erased event (D58). */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { erased, erasedSettlement } from '../../src/core/erased.ts';
-import type { SessionEvent } from '../../src/core/events.ts';
-import { type SessionSummary, summarizeSession } from '../../src/core/session-summary.ts';
-import { changesSummary } from '../../src/core/summary-change.ts';
+import { erased, erasedSettlement } from '../../src/core/fold/erased.ts';
+import type { SessionEvent } from '../../src/core/log/events.ts';
+import { type SessionSummary, summarizeSession } from '../../src/core/summary/session-summary.ts';
+import { changesSummary } from '../../src/core/summary/summary-change.ts';
 import { arbitraryLog } from './arbitraries.ts';
 import { arbitraryEvents } from './arbitrary-events.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatTailCursor, parseTailCursor, type TailCursor } from '../../src/core/tail-cursor.ts';
+import { formatTailCursor, parseTailCursor, type TailCursor } from '../../src/core/log/tail-cursor.ts';
 
 const count = (min: number): fc.Arbitrary<number> => fc.integer({ min, max: Number.MAX_SAFE_INTEGER });
 const cursors: fc.Arbitrary<TailCursor> = fc.record(

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Timeline, TimelineSpan, ToolSpan } from '../../src/core/timeline.ts';
-import { TimelineBuilder, timelineOf } from '../../src/core/timeline-builder.ts';
+import type { Timeline, TimelineSpan, ToolSpan } from '../../src/core/views/timeline.ts';
+import { TimelineBuilder, timelineOf } from '../../src/core/views/timeline-builder.ts';
 import { agent, call, tool } from '../loop/agent.ts';
 import { collect } from '../session/log-of.ts';
 import { arbitraryLog } from './arbitraries.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { SessionEvent } from '../../src/core/events.ts';
-import { type Upcaster, upcast } from '../../src/core/upcast.ts';
+import type { SessionEvent } from '../../src/core/log/events.ts';
+import { type Upcaster, upcast } from '../../src/core/log/upcast.ts';
 
 const event = { seq: 7, at: 'then', type: 'step/added' as string, what: 'x' } as SessionEvent;
 const rename =

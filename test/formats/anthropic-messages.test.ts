@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isHoldfastError } from '../../src/core/errors.ts';
-import type { ContentPart } from '../../src/core/messages.ts';
+import type { ContentPart } from '../../src/core/log/messages.ts';
 import { fromAnthropic, toAnthropic } from '../../src/formats/anthropic-messages.ts';
 import { bare, conversation, type Holds, textPart } from '../models/arbitrary-conversation.ts';
 import { Conversation } from '../models/converse.ts';

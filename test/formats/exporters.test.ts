@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ConversationMessage } from '../../src/core/messages.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
 import { toAnthropic } from '../../src/formats/anthropic-messages.ts';
 import type { FormatLoss, FormatOptions } from '../../src/formats/losses.ts';
 import { toOpenAIChat } from '../../src/formats/openai-chat.ts';

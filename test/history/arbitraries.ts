@@ -1,15 +1,15 @@
 import fc from 'fast-check';
-import type { ConversationMessage, ToolCall } from '../../src/core/messages.ts';
-import { clearToolResults } from '../../src/history/clear-tool-results.ts';
-import { compose } from '../../src/history/compose.ts';
+import type { ConversationMessage, ToolCall } from '../../src/core/log/messages.ts';
 import type { BuiltInManager } from '../../src/history/history-manager.ts';
-import { keepImportant } from '../../src/history/keep-important.ts';
-import { passthrough } from '../../src/history/passthrough.ts';
-import { pin } from '../../src/history/pin.ts';
-import { slidingWindow } from '../../src/history/sliding-window.ts';
-import { summarize } from '../../src/history/summarize.ts';
-import { tokenBudget } from '../../src/history/token-budget.ts';
-import { truncateToolResults } from '../../src/history/truncate-tool-results.ts';
+import { clearToolResults } from '../../src/history/managers/clear-tool-results.ts';
+import { compose } from '../../src/history/managers/compose.ts';
+import { keepImportant } from '../../src/history/managers/keep-important.ts';
+import { passthrough } from '../../src/history/managers/passthrough.ts';
+import { pin } from '../../src/history/managers/pin.ts';
+import { slidingWindow } from '../../src/history/managers/sliding-window.ts';
+import { summarize } from '../../src/history/managers/summarize.ts';
+import { tokenBudget } from '../../src/history/managers/token-budget.ts';
+import { truncateToolResults } from '../../src/history/managers/truncate-tool-results.ts';
 import { Conversation } from './conversation.ts';
 
 /**

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { textOf } from '../../src/core/messages.ts';
+import { textOf } from '../../src/core/log/messages.ts';
 import { curateRequest } from '../../src/history/curate-request.ts';
 import type { History } from '../../src/history/history-manager.ts';
-import { keepImportant } from '../../src/history/keep-important.ts';
-import { slidingWindow } from '../../src/history/sliding-window.ts';
-import { summarize } from '../../src/history/summarize.ts';
-import { tokenBudget } from '../../src/history/token-budget.ts';
+import { keepImportant } from '../../src/history/managers/keep-important.ts';
+import { slidingWindow } from '../../src/history/managers/sliding-window.ts';
+import { summarize } from '../../src/history/managers/summarize.ts';
+import { tokenBudget } from '../../src/history/managers/token-budget.ts';
 import type { ModelRequest } from '../../src/index.ts';
 import { agent, call, tool } from '../loop/agent.ts';
 import { Conversation } from './conversation.ts';

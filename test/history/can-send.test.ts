@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ConversationMessage, ReasoningPart } from '../../src/core/messages.ts';
+import type { ConversationMessage, ReasoningPart } from '../../src/core/log/messages.ts';
 import { toAnthropic } from '../../src/formats/anthropic-messages.ts';
 import { API_RULES } from '../../src/formats/api-rules.ts';
 import { toOpenAIChat } from '../../src/formats/openai-chat.ts';
 import type { Provider } from '../../src/formats/provider-rules.ts';
 import { canSend } from '../../src/history/can-send.ts';
-import { repairCoherence } from '../../src/history/coherence.ts';
+import { repairCoherence } from '../../src/history/coherence/coherence.ts';
 import { checkAnthropic } from '../support/provider-server/anthropic-check.ts';
 import { checkOpenAIChat } from '../support/provider-server/openai-chat-check.ts';
 import { conversation, vandalised } from './arbitraries.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ConversationMessage } from '../../src/core/messages.ts';
-import { checkCoherence, repairCoherence, type Violation } from '../../src/history/coherence.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
+import { checkCoherence, repairCoherence, type Violation } from '../../src/history/coherence/coherence.ts';
 import { conversation, vandalised } from './arbitraries.ts';
 import { Conversation, shapeOf } from './conversation.ts';
 

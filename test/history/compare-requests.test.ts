@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ConversationMessage } from '../../src/core/messages.ts';
-import { compareRequests } from '../../src/history/compare-requests.ts';
-import { requestRows, requestTokens } from '../../src/history/request-rows.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
+import { compareRequests } from '../../src/history/inspect/compare-requests.ts';
+import { requestRows, requestTokens } from '../../src/history/inspect/request-rows.ts';
 import { countTokens } from '../../src/history/token-counts.ts';
 import { messageOf } from '../core/log.ts';
 

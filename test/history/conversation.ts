@@ -5,7 +5,7 @@ import type {
   ToolCall,
   ToolMessage,
   UserMessage,
-} from '../../src/core/messages.ts';
+} from '../../src/core/log/messages.ts';
 
 /** Builds conversations for tests: each call appends one message with the right sequence and turn. */
 export class Conversation {

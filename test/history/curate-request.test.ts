@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import type { ConversationMessage } from '../../src/core/messages.ts';
-import { compose } from '../../src/history/compose.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
 import { curateRequest } from '../../src/history/curate-request.ts';
 import type { History } from '../../src/history/history-manager.ts';
-import { passthrough } from '../../src/history/passthrough.ts';
-import { pin } from '../../src/history/pin.ts';
-import { slidingWindow } from '../../src/history/sliding-window.ts';
-import { tokenBudget } from '../../src/history/token-budget.ts';
+import { compose } from '../../src/history/managers/compose.ts';
+import { passthrough } from '../../src/history/managers/passthrough.ts';
+import { pin } from '../../src/history/managers/pin.ts';
+import { slidingWindow } from '../../src/history/managers/sliding-window.ts';
+import { tokenBudget } from '../../src/history/managers/token-budget.ts';
+import { truncateToolResults } from '../../src/history/managers/truncate-tool-results.ts';
 import { countTokens } from '../../src/history/token-counts.ts';
-import { truncateToolResults } from '../../src/history/truncate-tool-results.ts';
 import { Conversation, shapeOf } from './conversation.ts';
 
 const talk = (turns: number): Conversation => {

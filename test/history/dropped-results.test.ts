@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { type ConversationMessage, textOf } from '../../src/core/messages.ts';
-import { checkCoherence, repairCoherence } from '../../src/history/coherence.ts';
-import { compose } from '../../src/history/compose.ts';
+import { type ConversationMessage, textOf } from '../../src/core/log/messages.ts';
+import { checkCoherence, repairCoherence } from '../../src/history/coherence/coherence.ts';
 import { curateRequest } from '../../src/history/curate-request.ts';
 import type { History } from '../../src/history/history-manager.ts';
-import { pin } from '../../src/history/pin.ts';
+import { compose } from '../../src/history/managers/compose.ts';
+import { pin } from '../../src/history/managers/pin.ts';
 import { Conversation, shapeOf } from './conversation.ts';
 
 const { messages } = new Conversation().system('s').user('q').calls('a', 'b').calls('c').says('d').user('and?');

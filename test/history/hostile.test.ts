@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ConversationMessage, textOf } from '../../src/core/messages.ts';
-import { checkCoherence } from '../../src/history/coherence.ts';
-import { compose } from '../../src/history/compose.ts';
+import { type ConversationMessage, textOf } from '../../src/core/log/messages.ts';
+import { checkCoherence } from '../../src/history/coherence/coherence.ts';
 import { type CuratedRequest, curateRequest } from '../../src/history/curate-request.ts';
 import type { History } from '../../src/history/history-manager.ts';
-import { pin } from '../../src/history/pin.ts';
-import { slidingWindow } from '../../src/history/sliding-window.ts';
+import { compose } from '../../src/history/managers/compose.ts';
+import { pin } from '../../src/history/managers/pin.ts';
+import { slidingWindow } from '../../src/history/managers/sliding-window.ts';
 import { conversation, manager, summaries, vandalised } from './arbitraries.ts';
 import { Conversation, groupsOf, shapeOf } from './conversation.ts';
 

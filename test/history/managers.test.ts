@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { type ConversationMessage, textOf } from '../../src/core/messages.ts';
-import { compose } from '../../src/history/compose.ts';
+import { type ConversationMessage, textOf } from '../../src/core/log/messages.ts';
 import { curateRequest } from '../../src/history/curate-request.ts';
-import { keepImportant } from '../../src/history/keep-important.ts';
-import { observe } from '../../src/history/observe.ts';
-import { passthrough } from '../../src/history/passthrough.ts';
-import { pin } from '../../src/history/pin.ts';
-import { slidingWindow } from '../../src/history/sliding-window.ts';
-import { summarize } from '../../src/history/summarize.ts';
-import { tokenBudget } from '../../src/history/token-budget.ts';
-import { truncateToolResults } from '../../src/history/truncate-tool-results.ts';
+import { compose } from '../../src/history/managers/compose.ts';
+import { keepImportant } from '../../src/history/managers/keep-important.ts';
+import { observe } from '../../src/history/managers/observe.ts';
+import { passthrough } from '../../src/history/managers/passthrough.ts';
+import { pin } from '../../src/history/managers/pin.ts';
+import { slidingWindow } from '../../src/history/managers/sliding-window.ts';
+import { summarize } from '../../src/history/managers/summarize.ts';
+import { tokenBudget } from '../../src/history/managers/token-budget.ts';
+import { truncateToolResults } from '../../src/history/managers/truncate-tool-results.ts';
 import { Conversation, shapeOf } from './conversation.ts';
 
 const talk = (...ids: readonly string[]): Conversation => {

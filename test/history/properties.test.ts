@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ConversationMessage } from '../../src/core/messages.ts';
-import { checkCoherence } from '../../src/history/coherence.ts';
-import { compose } from '../../src/history/compose.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
+import { checkCoherence } from '../../src/history/coherence/coherence.ts';
 import { type CuratedRequest, curateRequest } from '../../src/history/curate-request.ts';
 import type { BuiltInManager, Curation } from '../../src/history/history-manager.ts';
-import { slidingWindow } from '../../src/history/sliding-window.ts';
-import { tokenBudget } from '../../src/history/token-budget.ts';
+import { compose } from '../../src/history/managers/compose.ts';
+import { slidingWindow } from '../../src/history/managers/sliding-window.ts';
+import { tokenBudget } from '../../src/history/managers/token-budget.ts';
 import { countTokens } from '../../src/history/token-counts.ts';
 import { conversation, manager, summaries } from './arbitraries.ts';
 import { groupsOf, shapeOf } from './conversation.ts';

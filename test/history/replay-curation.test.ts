@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { formatReplays } from '../../src/history/curation-report.ts';
-import { passthrough } from '../../src/history/passthrough.ts';
-import { replayCuration } from '../../src/history/replay-curation.ts';
-import { slidingWindow } from '../../src/history/sliding-window.ts';
-import { summarize } from '../../src/history/summarize.ts';
+import { formatReplays } from '../../src/history/inspect/curation-report.ts';
+import { replayCuration } from '../../src/history/inspect/replay-curation.ts';
+import { passthrough } from '../../src/history/managers/passthrough.ts';
+import { slidingWindow } from '../../src/history/managers/sliding-window.ts';
+import { summarize } from '../../src/history/managers/summarize.ts';
 import { countTokens } from '../../src/history/token-counts.ts';
 import { Conversation, shapeOf } from './conversation.ts';
 

@@ -1,25 +1,25 @@
 /** Requests that are built again from a log: beside the record, and compared with the request before. */
 import { describe, expect, test } from 'vitest';
-import { clearToolResults } from '../../src/history/clear-tool-results.ts';
-import { compose } from '../../src/history/compose.ts';
 import type { History } from '../../src/history/history-manager.ts';
-import { passthrough } from '../../src/history/passthrough.ts';
-import { rebuildRequests } from '../../src/history/rebuild-requests.ts';
-import { type RequestRow, requestRows } from '../../src/history/request-rows.ts';
+import { rebuildRequests } from '../../src/history/inspect/rebuild-requests.ts';
+import { type RequestRow, requestRows } from '../../src/history/inspect/request-rows.ts';
 import {
   describeRequests,
   type RequestPoint,
   type RequestSeriesOptions,
   requestSeries,
   requestTotals,
-} from '../../src/history/request-series.ts';
-import { slidingWindow } from '../../src/history/sliding-window.ts';
-import { summarize } from '../../src/history/summarize.ts';
-import { tokenBudget } from '../../src/history/token-budget.ts';
+} from '../../src/history/inspect/request-series.ts';
+import { clearToolResults } from '../../src/history/managers/clear-tool-results.ts';
+import { compose } from '../../src/history/managers/compose.ts';
+import { passthrough } from '../../src/history/managers/passthrough.ts';
+import { slidingWindow } from '../../src/history/managers/sliding-window.ts';
+import { summarize } from '../../src/history/managers/summarize.ts';
+import { tokenBudget } from '../../src/history/managers/token-budget.ts';
+import { truncateToolResults } from '../../src/history/managers/truncate-tool-results.ts';
 import { countTokens } from '../../src/history/token-counts.ts';
-import { truncateToolResults } from '../../src/history/truncate-tool-results.ts';
 import { type AnySession, type ModelRequest, memoryStore, type ScriptedTurn, scriptedModel } from '../../src/index.ts';
-import { namedEvaluations, requestSource } from '../../src/server/request-source.ts';
+import { namedEvaluations, requestSource } from '../../src/server/http/request-source.ts';
 import { fakeClock } from '../../src/testing.ts';
 import { type Agent, type AgentOptions, agent, call, tool } from '../loop/agent.ts';
 

@@ -1,10 +1,10 @@
 /** The required tests of a history manager, one by one; other files in this folder test the details. */
 import { describe, expect, test } from 'vitest';
-import { compose } from '../../src/history/compose.ts';
 import type { HistoryManager } from '../../src/history/history-manager.ts';
-import { passthrough } from '../../src/history/passthrough.ts';
-import { slidingWindow } from '../../src/history/sliding-window.ts';
-import { truncateToolResults } from '../../src/history/truncate-tool-results.ts';
+import { compose } from '../../src/history/managers/compose.ts';
+import { passthrough } from '../../src/history/managers/passthrough.ts';
+import { slidingWindow } from '../../src/history/managers/sliding-window.ts';
+import { truncateToolResults } from '../../src/history/managers/truncate-tool-results.ts';
 import { type ConversationMessage, memoryStore, openSession, type Session, textOf } from '../../src/index.ts';
 import { type Agent, agent, call, tool } from '../loop/agent.ts';
 import { Conversation, shapeOf } from './conversation.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { HoldfastError } from '../../src/core/errors.ts';
-import type { ConversationMessage } from '../../src/core/messages.ts';
-import { passthrough } from '../../src/history/passthrough.ts';
-import { slidingWindow } from '../../src/history/sliding-window.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
+import { passthrough } from '../../src/history/managers/passthrough.ts';
+import { slidingWindow } from '../../src/history/managers/sliding-window.ts';
 import { Conversation, groupsOf, shapeOf } from './conversation.ts';
 
 const sent = (options: Parameters<typeof slidingWindow>[0], { messages }: Conversation): string =>

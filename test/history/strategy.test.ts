@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Strategy, strategyFromName, strategyManager } from '../../src/history/strategy.ts';
+import { type Strategy, strategyFromName, strategyManager } from '../../src/history/managers/strategy.ts';
 
 const size = fc.integer({ min: 1, max: 50 });
 const step = fc.oneof(

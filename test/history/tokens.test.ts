@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { type ConversationMessage, textOf } from '../../src/core/messages.ts';
-import { compose } from '../../src/history/compose.ts';
+import { type ConversationMessage, textOf } from '../../src/core/log/messages.ts';
 import { curateRequest } from '../../src/history/curate-request.ts';
 import { estimateTokens } from '../../src/history/estimate-tokens.ts';
-import { tokenBudget } from '../../src/history/token-budget.ts';
+import { compose } from '../../src/history/managers/compose.ts';
+import { tokenBudget } from '../../src/history/managers/token-budget.ts';
+import { truncateToolResults } from '../../src/history/managers/truncate-tool-results.ts';
 import { countTokens } from '../../src/history/token-counts.ts';
-import { truncateToolResults } from '../../src/history/truncate-tool-results.ts';
 import { Conversation, shapeOf } from './conversation.ts';
 
 interface Sample {

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ConversationMessage, textOf } from '../../src/core/messages.ts';
-import { clearToolResults } from '../../src/history/clear-tool-results.ts';
-import { compose } from '../../src/history/compose.ts';
-import { pin } from '../../src/history/pin.ts';
-import { slidingWindow } from '../../src/history/sliding-window.ts';
-import { truncateToolResults } from '../../src/history/truncate-tool-results.ts';
+import { type ConversationMessage, textOf } from '../../src/core/log/messages.ts';
+import { clearToolResults } from '../../src/history/managers/clear-tool-results.ts';
+import { compose } from '../../src/history/managers/compose.ts';
+import { pin } from '../../src/history/managers/pin.ts';
+import { slidingWindow } from '../../src/history/managers/sliding-window.ts';
+import { truncateToolResults } from '../../src/history/managers/truncate-tool-results.ts';
 import { Conversation } from './conversation.ts';
 
 const SUFFIX = '\n... [truncated]';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { HistoryCurated } from '../../src/core/events.ts';
-import type { ConversationMessage } from '../../src/core/messages.ts';
+import type { HistoryCurated } from '../../src/core/log/events.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
 import type { History } from '../../src/history/history-manager.ts';
 import { agent, call, tool } from '../loop/agent.ts';
 import { logIn } from '../session/log-of.ts';

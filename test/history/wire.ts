@@ -1,4 +1,4 @@
-import type { ConversationMessage } from '../../src/core/messages.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
 import type { Provider } from '../../src/formats/provider-rules.ts';
 
 /**

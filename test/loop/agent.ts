@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { checkCoherence } from '../../src/history/coherence.ts';
+import { checkCoherence } from '../../src/history/coherence/coherence.ts';
 import {
   type AdapterOptions,
   type AnySlice,

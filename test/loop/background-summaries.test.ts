@@ -11,7 +11,7 @@ import {
   scriptedModel,
   textOf,
 } from '../../src/index.ts';
-import { eraseMessage } from '../../src/session/erase-message.ts';
+import { eraseMessage } from '../../src/session/change/erase-message.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { writeDraft } from '../support/write-draft.ts';
 import { agent, deferred, eventTypes } from './agent.ts';

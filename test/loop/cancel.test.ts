@@ -15,7 +15,7 @@ import {
   type Store,
   scriptedModel,
 } from '../../src/index.ts';
-import { inputHash, paramsHash } from '../../src/loop/evaluation-identity.ts';
+import { inputHash, paramsHash } from '../../src/loop/evaluate/evaluation-identity.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { agent, call, deferred, eventTypes, tool } from './agent.ts';
 

@@ -3,7 +3,7 @@
  * fold: a queue of inputs, and the open evaluation of the main conversation.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { checkCoherence } from '../../src/history/coherence.ts';
+import { checkCoherence } from '../../src/history/coherence/coherence.ts';
 import {
   type AnySession,
   type ConversationMessage,

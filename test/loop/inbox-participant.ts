@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
-import { planRun, type RunStep } from '../../src/core/run-plan.ts';
+import { planRun, type RunStep } from '../../src/core/plan/run-plan.ts';
 import {
   type AnySession,
   type CallRef,

@@ -6,7 +6,7 @@ import {
   messagesToEvents,
   reduceConversationEvents,
 } from '../../src/conversation.ts';
-import { MAX_PROGRESS_LENGTH } from '../../src/core/progress.ts';
+import { MAX_PROGRESS_LENGTH } from '../../src/core/log/progress.ts';
 import {
   type EvaluationEvent,
   isToolProgress,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { MAX_PROGRESS_LENGTH } from '../../src/core/progress.ts';
+import { MAX_PROGRESS_LENGTH } from '../../src/core/log/progress.ts';
 import {
   type AnyTool,
   type CallState,

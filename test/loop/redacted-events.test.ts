@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { CallRef } from '../../src/core/messages.ts';
+import type { CallRef } from '../../src/core/log/messages.ts';
 import {
   type AssistantMessage,
   type ConversationMessage,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type CallRef, callKey } from '../../src/core/messages.ts';
+import { type CallRef, callKey } from '../../src/core/log/messages.ts';
 import { memoryStore, type NewEvent, openSession, readCallArguments, type Store } from '../../src/index.ts';
 import { agent, call, resultText, tool } from './agent.ts';
 import { contentOf, EXACT, logOf, OTHER, type Paying, paying, redact, shown } from './paying-agent.ts';

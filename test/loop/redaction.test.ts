@@ -1,7 +1,7 @@
 /** D77: the log holds redacted arguments, and tools run with the exact ones. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { CallRef } from '../../src/core/messages.ts';
+import type { CallRef } from '../../src/core/log/messages.ts';
 import { type AnyTool, definePrompt, defineSubagent, mcpTools, memoryStore, openSession } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { STORES } from '../session/stores.ts';

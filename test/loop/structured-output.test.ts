@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { checkOutput } from '../../src/loop/finish.ts';
+import { checkOutput } from '../../src/loop/request/finish.ts';
 import { agent, call, said, tool } from './agent.ts';
 
 const output = z.object({ verdict: z.enum(['good', 'bad']), score: z.number().default(1) });

@@ -1,7 +1,7 @@
 import { anthropic } from '@ai-sdk/anthropic';
 import { openai } from '@ai-sdk/openai';
 import { describe, expect, test } from 'vitest';
-import { textOf } from '../../src/core/messages.ts';
+import { textOf } from '../../src/core/log/messages.ts';
 import { ModelError } from '../../src/ports/model.ts';
 import { ask, askInVain, blocksIn, blocksOf, request } from './ask.ts';
 import { Conversation, TOOLS } from './converse.ts';

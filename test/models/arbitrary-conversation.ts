@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { ContentPart, ConversationMessage, MediaPart, TextPart, ToolCall } from '../../src/core/messages.ts';
+import type { ContentPart, ConversationMessage, MediaPart, TextPart, ToolCall } from '../../src/core/log/messages.ts';
 import { Conversation } from './converse.ts';
 
 /** Random conversations that a log could hold: every call of ours has its result, in call order. */

@@ -1,4 +1,4 @@
-import type { ConversationMessage } from '../../src/core/messages.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
 import type { Model, ModelPart, ModelRequest, ModelResponse } from '../../src/ports/model.ts';
 
 /** Requests to a model in tests: a request, its response and its deltas. */

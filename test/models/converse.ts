@@ -1,5 +1,5 @@
-import type { ConversationMessage, MediaPart, TextPart } from '../../src/core/messages.ts';
-import { callsOf } from '../../src/core/messages.ts';
+import type { ConversationMessage, MediaPart, TextPart } from '../../src/core/log/messages.ts';
+import { callsOf } from '../../src/core/log/messages.ts';
 import type { Model, ModelRequest, ModelResponse } from '../../src/ports/model.ts';
 import { ask, request } from './ask.ts';
 

@@ -3,7 +3,7 @@ import { createAnthropic as anthropicV3 } from 'ai-sdk-anthropic-v3';
 import { createOpenAI as openaiV2 } from 'ai-sdk-openai-v2';
 import { createOpenAI as openaiV3 } from 'ai-sdk-openai-v3';
 import { expect, test } from 'vitest';
-import { textOf } from '../../src/core/messages.ts';
+import { textOf } from '../../src/core/log/messages.ts';
 import { aiSdkModel } from '../../src/models/ai-sdk.ts';
 import { Conversation, TOOLS } from './converse.ts';
 import { serve } from './providers.ts';

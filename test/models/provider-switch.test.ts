@@ -1,7 +1,7 @@
 import { anthropic } from '@ai-sdk/anthropic';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ConversationMessage, callsOf } from '../../src/core/messages.ts';
+import { type ConversationMessage, callsOf } from '../../src/core/log/messages.ts';
 import { fromAnthropic } from '../../src/formats/anthropic-messages.ts';
 import type { ServerTurn } from '../support/provider-server/server-turn.ts';
 import { ask, request } from './ask.ts';

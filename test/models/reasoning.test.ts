@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ReasoningPart } from '../../src/core/messages.ts';
+import type { ReasoningPart } from '../../src/core/log/messages.ts';
 import { ask, request } from './ask.ts';
 import { Conversation, TOOLS } from './converse.ts';
 import { modelOf, type Provider, serve } from './providers.ts';

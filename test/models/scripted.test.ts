@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isHoldfastError } from '../../src/core/errors.ts';
-import type { ConversationMessage } from '../../src/core/messages.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
 import { type ScriptedTurn, scriptedModel } from '../../src/models/scripted.ts';
 import { ModelError } from '../../src/ports/model.ts';
 import { ask, askInVain, blocksIn, blocksOf, request } from './ask.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { SessionEvent } from '../../src/core/events.ts';
+import type { SessionEvent } from '../../src/core/log/events.ts';
 import { type PostgresStore, type PostgresStoreOptions, postgresStore } from '../../src/postgres.ts';
 import { type Cut, CuttingProxy } from './support/cutting-proxy.ts';
 import { appendNotes, HOLDER, note, notesOf, upTo } from './support/logs.ts';

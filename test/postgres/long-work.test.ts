@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { SessionEvent } from '../../src/core/events.ts';
+import type { SessionEvent } from '../../src/core/log/events.ts';
 import type { PostgresStore } from '../../src/postgres.ts';
 import { SLICE_BYTES, SLICE_EVENTS } from '../../src/stores/postgres/slice.ts';
 import { note, upTo } from './support/logs.ts';

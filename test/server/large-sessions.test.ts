@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { memoryStore, openSession } from '../../src/index.ts';
-import { jsonPieces, jsonResponse } from '../../src/server/json-response.ts';
-import { afterLongTurn } from '../../src/server/long-turns.ts';
+import { jsonPieces, jsonResponse } from '../../src/server/http/json-response.ts';
+import { afterLongTurn } from '../../src/server/http/long-turns.ts';
 import { createServer } from '../../src/server.ts';
 import { serve } from './support.ts';
 

@@ -1,7 +1,7 @@
 /** Every route: what it returns, by the OpenAPI document, and how it refuses. */
 import { describe, expect, test } from 'vitest';
 import { openSession } from '../../src/index.ts';
-import { type JsonSchema, schemaProblem } from '../../src/server/json-schema.ts';
+import { type JsonSchema, schemaProblem } from '../../src/server/http/json-schema.ts';
 import { ROUTES } from '../../src/server/route-table.ts';
 import type { AgentProcesses } from '../../src/server.ts';
 import { collect } from '../session/log-of.ts';

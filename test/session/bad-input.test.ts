@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { defineSlice } from '../../src/core/slices.ts';
+import { defineSlice } from '../../src/core/fold/slices.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { arbitraryDrafts } from '../core/arbitraries.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ContentPart, ConversationMessage } from '../../src/core/messages.ts';
-import { contentHashes } from '../../src/session/contents.ts';
+import type { ContentPart, ConversationMessage } from '../../src/core/log/messages.ts';
+import { contentHashes } from '../../src/session/read/contents.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { messageOf, recorded, user } from '../core/log.ts';

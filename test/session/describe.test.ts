@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { SessionEvent } from '../../src/core/events.ts';
-import { defineSlice } from '../../src/core/slices.ts';
+import { defineSlice } from '../../src/core/fold/slices.ts';
+import type { SessionEvent } from '../../src/core/log/events.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { SessionEvent } from '../../src/core/events.ts';
-import { messages } from '../../src/core/session-view.ts';
-import { appendAll, defineSlice } from '../../src/core/slices.ts';
-import { appendForLoop } from '../../src/session/append-for-loop.ts';
+import { appendAll, defineSlice } from '../../src/core/fold/slices.ts';
+import type { SessionEvent } from '../../src/core/log/events.ts';
+import { messages } from '../../src/core/views/session-view.ts';
+import { appendForLoop } from '../../src/session/append/append-for-loop.ts';
 import { openSession, type SessionAppendOptions } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { messages } from '../../src/core/session-view.ts';
-import { appendAll, defineSlice } from '../../src/core/slices.ts';
+import { appendAll, defineSlice } from '../../src/core/fold/slices.ts';
+import { messages } from '../../src/core/views/session-view.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';

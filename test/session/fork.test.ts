@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { HoldfastError } from '../../src/core/errors.ts';
-import { planResume } from '../../src/core/resume-plan.ts';
-import { appendAll, defineSlice } from '../../src/core/slices.ts';
+import { appendAll, defineSlice } from '../../src/core/fold/slices.ts';
+import { planResume } from '../../src/core/plan/resume-plan.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { answer, messageOf, plain, recorded, result, started, toolStarted, user } from '../core/log.ts';

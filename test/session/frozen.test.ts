@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { appendAll, defineSlice } from '../../src/core/slices.ts';
-import { createAdapter } from '../../src/loop/create-adapter.ts';
-import { definePrompt } from '../../src/loop/define-prompt.ts';
-import { defineTool } from '../../src/loop/define-tool.ts';
+import { appendAll, defineSlice } from '../../src/core/fold/slices.ts';
+import { definePrompt } from '../../src/loop/define/define-prompt.ts';
+import { defineTool } from '../../src/loop/define/define-tool.ts';
+import { createAdapter } from '../../src/loop/evaluate/create-adapter.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isoTime } from '../../src/session/iso-time.ts';
+import { isoTime } from '../../src/session/append/iso-time.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 
 test('a time is formatted as toISOString does, whatever was formatted before', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defineSlice } from '../../src/core/slices.ts';
+import { defineSlice } from '../../src/core/fold/slices.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';

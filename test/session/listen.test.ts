@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isUserEvent, type SessionEvent } from '../../src/core/events.ts';
+import { isUserEvent, type SessionEvent } from '../../src/core/log/events.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { collect, logIn, rejection, until } from './log-of.ts';

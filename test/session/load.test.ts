@@ -1,8 +1,8 @@
 /** Opening a session from its log, from a valid snapshot or from an invalid one gives the same state (D6, D17). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { NewEvent } from '../../src/core/events.ts';
-import { type AnySlice, appendAll, defineSlice } from '../../src/core/slices.ts';
+import { type AnySlice, appendAll, defineSlice } from '../../src/core/fold/slices.ts';
+import type { NewEvent } from '../../src/core/log/events.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';

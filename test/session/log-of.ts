@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { HoldfastError } from '../../src/core/errors.ts';
-import type { SessionEvent } from '../../src/core/events.ts';
+import type { SessionEvent } from '../../src/core/log/events.ts';
 import type { Store } from '../../src/ports/store.ts';
-import { appendForLoop } from '../../src/session/append-for-loop.ts';
+import { appendForLoop } from '../../src/session/append/append-for-loop.ts';
 import type { AnySession } from '../../src/session/session.ts';
 import type { Draft } from '../core/log.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import { evaluations, messages } from '../../src/core/session-view.ts';
-import { defineSlice } from '../../src/core/slices.ts';
+import { defineSlice } from '../../src/core/fold/slices.ts';
+import { evaluations, messages } from '../../src/core/views/session-view.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { started, user } from '../core/log.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { plainCopy } from '../../src/session/plain-copy.ts';
+import { plainCopy } from '../../src/session/append/plain-copy.ts';
 
 const anything = fc.anything({
   withDate: true,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { InboxInput } from '../../src/core/inbox.ts';
-import { type AnySlice, appendAll, defineSlice, type Slice } from '../../src/core/slices.ts';
+import type { InboxInput } from '../../src/core/fold/inbox.ts';
+import { type AnySlice, appendAll, defineSlice, type Slice } from '../../src/core/fold/slices.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { arbitraryDrafts, SLICES } from '../core/arbitraries.ts';

@@ -1,18 +1,18 @@
 import { describe, expectTypeOf, test } from 'vitest';
-import type { Evaluation } from '../../src/core/evaluations.ts';
+import type { Evaluation } from '../../src/core/fold/evaluations.ts';
+import { appendAll, defineSlice, type EventIn, type UnlistedEvent } from '../../src/core/fold/slices.ts';
 import {
   type EventEnvelope,
   isBuiltInEvent,
   isUserEvent,
   type MessageRecorded,
   type SessionEvent,
-} from '../../src/core/events.ts';
-import type { MessageDelta } from '../../src/core/message-delta.ts';
-import type { ConversationMessage } from '../../src/core/messages.ts';
-import type { ToolProgress } from '../../src/core/progress.ts';
-import { evaluations, messages } from '../../src/core/session-view.ts';
-import { appendAll, defineSlice, type EventIn, type UnlistedEvent } from '../../src/core/slices.ts';
-import type { DraftReset, DraftsReplaced, SessionReset, TailItem } from '../../src/core/tail.ts';
+} from '../../src/core/log/events.ts';
+import type { MessageDelta } from '../../src/core/log/message-delta.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
+import type { ToolProgress } from '../../src/core/log/progress.ts';
+import type { DraftReset, DraftsReplaced, SessionReset, TailItem } from '../../src/core/log/tail.ts';
+import { evaluations, messages } from '../../src/core/views/session-view.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { type AnySession, openSession, type Session } from '../../src/session/session.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type AnySlice, defineSlice } from '../../src/core/slices.ts';
-import type { Snapshot } from '../../src/core/snapshot.ts';
+import { type AnySlice, defineSlice } from '../../src/core/fold/slices.ts';
+import type { Snapshot } from '../../src/core/fold/snapshot.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { started, user } from '../core/log.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { defineSlice } from '../../src/core/slices.ts';
-import { appendForLoop } from '../../src/session/append-for-loop.ts';
+import { defineSlice } from '../../src/core/fold/slices.ts';
+import { appendForLoop } from '../../src/session/append/append-for-loop.ts';
+import type { StagedSession } from '../../src/session/append/staged-session.ts';
 import { openSession } from '../../src/session/session.ts';
-import type { StagedSession } from '../../src/session/staged-session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { logIn, rejection } from './log-of.ts';
 import { countingStore, STORES } from './stores.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { defineSlice } from '../../src/core/slices.ts';
-import type { Upcasters } from '../../src/core/upcast.ts';
-import { appendForLoop } from '../../src/session/append-for-loop.ts';
+import { defineSlice } from '../../src/core/fold/slices.ts';
+import type { Upcasters } from '../../src/core/log/upcast.ts';
+import { appendForLoop } from '../../src/session/append/append-for-loop.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { user } from '../core/log.ts';

@@ -1,5 +1,5 @@
 /** An account, for tests of isolation. As a process: `withdraw.ts <database> <times>` makes that many concurrent withdrawals. */
-import { defineSlice } from '../../src/core/slices.ts';
+import { defineSlice } from '../../src/core/fold/slices.ts';
 import { type AnySession, openSession } from '../../src/session/session.ts';
 import { sqliteStore } from '../../src/stores/sqlite/sqlite-store.ts';
 

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, test } from 'vitest';
-import type { ConversationMessage } from '../../src/core/messages.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
 import { createAdapter, definePrompt, scriptedModel } from '../../src/index.ts';
 import { openSession } from '../../src/session/session.ts';
 import { Database } from '../../src/stores/sqlite/driver.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { MAX_PROGRESS_LENGTH } from '../../src/core/progress.ts';
+import { MAX_PROGRESS_LENGTH } from '../../src/core/log/progress.ts';
 import type { DraftChunk } from '../../src/ports/store.ts';
 import { DraftList } from '../../src/stores/draft-list.ts';
 import { addChunks, selectChunks } from '../../src/stores/draft-rules.ts';

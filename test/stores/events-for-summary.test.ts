@@ -1,8 +1,8 @@
 /** What stores fold of an append is a copy of few fields: it gives the summary that the stored events give. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { NewEvent, SessionEvent } from '../../src/core/events.ts';
-import { type SessionSummary, summarizeSession } from '../../src/core/session-summary.ts';
+import type { NewEvent, SessionEvent } from '../../src/core/log/events.ts';
+import { type SessionSummary, summarizeSession } from '../../src/core/summary/session-summary.ts';
 import { decodeEvent, encodeEvent } from '../../src/stores/encoded-event.ts';
 import { eventsForSummary } from '../../src/stores/events-for-summary.ts';
 import { arbitraryEvents } from '../core/arbitrary-events.ts';

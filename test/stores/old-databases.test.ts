@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type SessionSummary, summarizeSession } from '../../src/core/session-summary.ts';
+import { type SessionSummary, summarizeSession } from '../../src/core/summary/session-summary.ts';
 import { LAYOUT_VERSION } from '../../src/stores/sqlite/migrate.ts';
 import { type BundledScript, bundleScript } from '../support/bundle.ts';
 import { LARGE_TEXT, ODD_SESSION, steps } from './support/old-databases/agents.ts';

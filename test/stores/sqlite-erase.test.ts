@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { NewEvent, SessionEvent } from '../../src/core/events.ts';
+import type { NewEvent, SessionEvent } from '../../src/core/log/events.ts';
 import { chunk, leaseOn, note, openStore, readAll, said, temporaryDatabase } from './support/temporary.ts';
 
 const SECRET = 'xylophonesecretword';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { SessionEvent } from '../../src/core/events.ts';
+import type { SessionEvent } from '../../src/core/log/events.ts';
 import type { ContentWrite } from '../../src/ports/store.ts';
 import { Database } from '../../src/stores/sqlite/driver.ts';
 import { SLICE_CHARACTERS, SLICE_EVENTS, SliceBudget } from '../../src/stores/sqlite/slice-budget.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import type { NewEvent, SessionEvent } from '../../src/core/events.ts';
-import { type SessionSummary, summarizeSession } from '../../src/core/session-summary.ts';
+import type { NewEvent, SessionEvent } from '../../src/core/log/events.ts';
+import { type SessionSummary, summarizeSession } from '../../src/core/summary/session-summary.ts';
 import { openDatabase } from '../../src/stores/sqlite/open-database.ts';
 import type { SqliteStore } from '../../src/stores/sqlite/sqlite-store.ts';
 import { storeOnDatabase } from '../../src/stores/sqlite/store-on-database.ts';

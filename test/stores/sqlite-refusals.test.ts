@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { SessionEvent } from '../../src/core/events.ts';
+import type { SessionEvent } from '../../src/core/log/events.ts';
 import { Database } from '../../src/stores/sqlite/driver.ts';
 import { LAYOUT_VERSION } from '../../src/stores/sqlite/migrate.ts';
 import { openForeignDatabase } from '../../src/stores/sqlite/open-database.ts';

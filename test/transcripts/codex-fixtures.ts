@@ -1,7 +1,7 @@
 /** The real Codex sessions of `test/fixtures`, and lines of rollouts for what they do not show. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ConversationMessage, callsOf, textOf } from '../../src/core/messages.ts';
+import { type ConversationMessage, callsOf, textOf } from '../../src/core/log/messages.ts';
 import { transcriptToMessages } from '../../src/transcripts/parse-transcript.ts';
 import type { CombinedTranscript } from '../../src/transcripts/raw-transcript.ts';
 import { FIXTURES, fixture, type Line, linesOf, type PlainBlock, textOfLines } from './fixtures.ts';

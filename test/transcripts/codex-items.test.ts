@@ -1,6 +1,6 @@
 /** What a rollout says twice, as an item of the model's history and as an item of the screen, and what it says only once. */
 import { describe, expect, test } from 'vitest';
-import { callsOf } from '../../src/core/messages.ts';
+import { callsOf } from '../../src/core/log/messages.ts';
 import { parseTranscript, transcriptToMessages } from '../../src/transcripts/parse-transcript.ts';
 import { messagesOf, outline, RolloutBuilder } from './codex-fixtures.ts';
 import { type Line, plain } from './fixtures.ts';

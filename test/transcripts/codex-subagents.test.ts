@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { threadTree } from '../../src/conversation/selectors.ts';
-import { textOf } from '../../src/core/messages.ts';
+import { textOf } from '../../src/core/log/messages.ts';
 import { parseTranscript, transcriptToMessages } from '../../src/transcripts/parse-transcript.ts';
 import { MAIN_THREAD, RolloutBuilder, threadId } from './codex-fixtures.ts';
 import { type Line, type PlainState, plain } from './fixtures.ts';

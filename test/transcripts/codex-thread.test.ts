@@ -1,7 +1,7 @@
 /** What rollouts hold that the captures do not show, one rule per test. */
 import { describe, expect, test } from 'vitest';
 import { usageTotals } from '../../src/conversation/selectors.ts';
-import { callsOf } from '../../src/core/messages.ts';
+import { callsOf } from '../../src/core/log/messages.ts';
 import { NO_RESULT } from '../../src/formats/placeholders.ts';
 import { parseTranscript, transcriptToMessages } from '../../src/transcripts/parse-transcript.ts';
 import { MAIN_THREAD, messagesOf, outline, RolloutBuilder } from './codex-fixtures.ts';

@@ -1,7 +1,7 @@
 /** Nothing is lost and nothing is invented: states and messages have what an independent count of the fixtures finds. */
 import { describe, expect, test } from 'vitest';
-import type { ConversationMessage } from '../../src/core/messages.ts';
-import { callsOf, textOf } from '../../src/core/messages.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
+import { callsOf, textOf } from '../../src/core/log/messages.ts';
 import { NO_RESULT } from '../../src/formats/placeholders.ts';
 import type { Architecture } from '../../src/transcripts/agent-names.ts';
 import { parseTranscript, transcriptToMessages } from '../../src/transcripts/parse-transcript.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createConversationState, reduceConversationEvents } from '../../src/conversation.ts';
-import type { ConversationMessage } from '../../src/core/messages.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
 import { exportConversation } from '../../src/importers/export-conversation.ts';
 import { messagesToEvents } from '../../src/transcripts/own-log.ts';
 import { anyEvent } from '../conversation/arbitraries.ts';

@@ -7,8 +7,8 @@ import {
   reduceConversationEvents,
   type SessionConversationState,
 } from '../../src/conversation.ts';
-import type { BuiltInEvent, SessionEvent } from '../../src/core/events.ts';
-import type { ConversationMessage, ToolCall } from '../../src/core/messages.ts';
+import type { BuiltInEvent, SessionEvent } from '../../src/core/log/events.ts';
+import type { ConversationMessage, ToolCall } from '../../src/core/log/messages.ts';
 import { messagesToEvents } from '../../src/transcripts/own-log.ts';
 
 export function at(second: number): string {

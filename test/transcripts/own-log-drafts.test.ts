@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type ConversationEvent, findBlock, isConversationEvent } from '../../src/conversation.ts';
-import type { SessionEvent } from '../../src/core/events.ts';
-import { createAdapter } from '../../src/loop/create-adapter.ts';
-import { definePrompt } from '../../src/loop/define-prompt.ts';
-import { defineTool } from '../../src/loop/define-tool.ts';
+import type { SessionEvent } from '../../src/core/log/events.ts';
+import { definePrompt } from '../../src/loop/define/define-prompt.ts';
+import { defineTool } from '../../src/loop/define/define-tool.ts';
+import { createAdapter } from '../../src/loop/evaluate/create-adapter.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import type { DraftChunk } from '../../src/ports/store.ts';
 import { openSession } from '../../src/session/session.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { findSubagent } from '../../src/conversation.ts';
-import type { ConversationMessage } from '../../src/core/messages.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
 import { messagesToEvents } from '../../src/transcripts/own-log.ts';
 import { at, type LogEntry, lines, logOf, makeMessages, show, started, stateOf, toolCall } from './own-log-builders.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type ConversationEvent, usageTotals } from '../../src/conversation.ts';
-import type { SessionEvent } from '../../src/core/events.ts';
+import type { SessionEvent } from '../../src/core/log/events.ts';
 import { logConverter, messagesToEvents } from '../../src/transcripts/own-log.ts';
 import { lines, logOf, makeMessages, show, started, stateOf, toolCall } from './own-log-builders.ts';
 

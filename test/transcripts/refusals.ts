@@ -1,5 +1,5 @@
 /** What providers would refuse in a converted history. */
-import type { ConversationMessage } from '../../src/core/messages.ts';
+import type { ConversationMessage } from '../../src/core/log/messages.ts';
 import { canSend } from '../../src/history/can-send.ts';
 
 /** A message of the user's: a request begins and ends with one. */

@@ -1,6 +1,6 @@
 /** Claude's lines as messages that providers take. */
 import { expect } from 'vitest';
-import { textOf } from '../../src/core/messages.ts';
+import { textOf } from '../../src/core/log/messages.ts';
 import { transcriptToMessages } from '../../src/transcripts/parse-transcript.ts';
 import { type Line, textOfLines } from './fixtures.ts';
 import { refusals } from './refusals.ts';

@@ -1,4 +1,4 @@
-import type { ToolEffect } from '../../core/events.ts';
+import type { ToolEffect } from '../../core/log/events.ts';
 import { TOOL_SERVER } from '../serve-mcp-request.ts';
 
 /** The tools that Claude Code runs itself, and how ours are called there. */

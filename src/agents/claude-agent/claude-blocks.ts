@@ -1,8 +1,8 @@
-import type { AssistantMessage, MediaPart, TextPart, ToolCall } from '../../core/messages.ts';
-import type { Usage } from '../../core/usage.ts';
+import type { AssistantMessage, MediaPart, TextPart, ToolCall } from '../../core/log/messages.ts';
+import type { Usage } from '../../core/log/usage.ts';
 import { readThought, readUserBlock, userBlocks } from '../../formats/anthropic-blocks.ts';
 import { inputOf } from '../../formats/call-arguments.ts';
-import type { ToolOutcome } from '../../loop/tool-result.ts';
+import type { ToolOutcome } from '../../loop/define/tool-result.ts';
 import { originalName, recordedName } from './built-in-tools.ts';
 import type { ClaudeBlock } from './sdk-types.ts';
 

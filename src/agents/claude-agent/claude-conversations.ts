@@ -1,6 +1,6 @@
-import type { Usage } from '../../core/usage.ts';
-import { type Run, record } from '../../loop/run.ts';
-import type { Block } from '../../loop/stream-response.ts';
+import type { Usage } from '../../core/log/usage.ts';
+import { type Run, record } from '../../loop/evaluate/run.ts';
+import type { Block } from '../../loop/request/stream-response.ts';
 import { ConversationRecorder } from '../conversation-recorder.ts';
 import { beginSubagent } from '../subagent-run.ts';
 import { recordedName } from './built-in-tools.ts';

@@ -1,11 +1,11 @@
-import type { AdapterStateSnapshot } from '../../core/adapter-state.ts';
 import { HoldfastError, messageOf } from '../../core/errors.ts';
-import type { ReachedLimit } from '../../core/events.ts';
-import type { UserMessage } from '../../core/messages.ts';
-import { pause } from '../../loop/pause.ts';
-import { currentEvaluation, type Run } from '../../loop/run.ts';
-import { checkBudget } from '../../loop/spending.ts';
-import { Suspension } from '../../loop/suspension.ts';
+import type { AdapterStateSnapshot } from '../../core/log/adapter-state.ts';
+import type { ReachedLimit } from '../../core/log/events.ts';
+import type { UserMessage } from '../../core/log/messages.ts';
+import { currentEvaluation, type Run } from '../../loop/evaluate/run.ts';
+import { Suspension } from '../../loop/evaluate/suspension.ts';
+import { pause } from '../../loop/request/pause.ts';
+import { checkBudget } from '../../loop/request/spending.ts';
 import { agentProcessState, endOwnProcess, type OwnedProcess, startAgentProcess } from '../agent-process.ts';
 import { CaptureSchedule, captureState } from '../capture-state.ts';
 import { TOOL_SERVER } from '../serve-mcp-request.ts';

@@ -1,9 +1,9 @@
 import { HoldfastError } from '../../core/errors.ts';
-import { isRecord } from '../../core/message-problem.ts';
-import { checkSessionId } from '../../core/session-id.ts';
+import { isRecord } from '../../core/log/message-problem.ts';
+import { checkSessionId } from '../../core/log/session-id.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SessionInfo, Store } from '../../ports/store.ts';
-import { uniqueId } from '../../session/unique-id.ts';
+import { uniqueId } from '../../session/append/unique-id.ts';
 import { systemClock } from '../../stores/system-clock.ts';
 import type {
   ClaudeSessionKey,

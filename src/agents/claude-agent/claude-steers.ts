@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { messageOf } from '../../core/errors.ts';
-import type { UserMessage } from '../../core/messages.ts';
-import { pause } from '../../loop/pause.ts';
-import type { Run } from '../../loop/run.ts';
-import { Suspension } from '../../loop/suspension.ts';
+import type { UserMessage } from '../../core/log/messages.ts';
+import type { Run } from '../../loop/evaluate/run.ts';
+import { Suspension } from '../../loop/evaluate/suspension.ts';
+import { pause } from '../../loop/request/pause.ts';
 import { writeContent } from './claude-blocks.ts';
 import type { ClaudeConversations } from './claude-conversations.ts';
 import type { ClaudeMessage, ClaudeQuery } from './sdk-types.ts';

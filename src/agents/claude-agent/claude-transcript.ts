@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Evaluation } from '../../core/evaluations.ts';
-import { type ConversationMessage, textOf, type UserMessage } from '../../core/messages.ts';
-import type { Run } from '../../loop/run.ts';
+import type { Evaluation } from '../../core/fold/evaluations.ts';
+import { type ConversationMessage, textOf, type UserMessage } from '../../core/log/messages.ts';
+import type { Run } from '../../loop/evaluate/run.ts';
 import { ConversationRecorder } from '../conversation-recorder.ts';
 import {
   blocksOf,

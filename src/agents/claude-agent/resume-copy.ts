@@ -2,9 +2,9 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { type AdapterStateType, defineAdapterState } from '../../core/adapter-state.ts';
-import type { SessionView } from '../../core/session-view.ts';
-import type { Run } from '../../loop/run.ts';
+import { type AdapterStateType, defineAdapterState } from '../../core/log/adapter-state.ts';
+import type { SessionView } from '../../core/views/session-view.ts';
+import type { Run } from '../../loop/evaluate/run.ts';
 import { captureState } from '../capture-state.ts';
 import { type HostState, leftOnHost } from '../left-on-host.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { AnyTool } from '../../loop/define-tool.ts';
-import type { ToolOutcome } from '../../loop/tool-result.ts';
+import type { AnyTool } from '../../loop/define/define-tool.ts';
+import type { ToolOutcome } from '../../loop/define/tool-result.ts';
 import { type McpMessage, serveMcpRequest, TOOL_SERVER } from '../serve-mcp-request.ts';
 
 /** Our tools as an MCP server in this process: the SDK hands it the model's calls, with the id of each in the call's metadata. */

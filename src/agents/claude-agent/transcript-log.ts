@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
-import type { NewEvent, SessionEvent } from '../../core/events.ts';
-import { isRecord } from '../../core/message-problem.ts';
+import type { NewEvent, SessionEvent } from '../../core/log/events.ts';
+import { isRecord } from '../../core/log/message-problem.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
 import { loadClaudeSdk } from './load-sdk.ts';

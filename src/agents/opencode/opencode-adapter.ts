@@ -1,8 +1,8 @@
-import type { AdapterStateType } from '../../core/adapter-state.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
-import { nowOf } from '../../loop/run.ts';
-import { checkBudget } from '../../loop/spending.ts';
+import type { AdapterStateType } from '../../core/log/adapter-state.ts';
+import { nowOf } from '../../loop/evaluate/run.ts';
+import { checkBudget } from '../../loop/request/spending.ts';
 import { createAgentAdapter, refuseNames } from '../agent-adapter.ts';
 import { defineAgentState } from '../agent-state.ts';
 import { agentStateNow, captureState } from '../capture-state.ts';

@@ -2,8 +2,8 @@ import { randomUUID, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '../../core/errors.ts';
-import type { AnyTool } from '../../loop/define-tool.ts';
-import type { ToolOutcome } from '../../loop/tool-result.ts';
+import type { AnyTool } from '../../loop/define/define-tool.ts';
+import type { ToolOutcome } from '../../loop/define/tool-result.ts';
 import { lateModule } from '../../stores/late-module.ts';
 import { type McpMessage, serveMcpRequest } from '../serve-mcp-request.ts';
 

@@ -1,6 +1,6 @@
-import type { Usage } from '../../core/usage.ts';
-import { type Run, record } from '../../loop/run.ts';
-import { failure, resultOf } from '../../loop/tool-result.ts';
+import type { Usage } from '../../core/log/usage.ts';
+import { failure, resultOf } from '../../loop/define/tool-result.ts';
+import { type Run, record } from '../../loop/evaluate/run.ts';
 import { ConversationRecorder } from '../conversation-recorder.ts';
 import { beginSubagent } from '../subagent-run.ts';
 import { SUBAGENT_TOOL } from './built-in-tools.ts';

@@ -1,5 +1,5 @@
-import type { AssistantMessage, ToolCall } from '../../core/messages.ts';
-import type { Usage } from '../../core/usage.ts';
+import type { AssistantMessage, ToolCall } from '../../core/log/messages.ts';
+import type { Usage } from '../../core/log/usage.ts';
 import { recordedName } from './built-in-tools.ts';
 import type { OpenCodeMessage, OpenCodePart } from './opencode-types.ts';
 

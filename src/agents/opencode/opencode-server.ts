@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
-import { pause } from '../../loop/pause.ts';
-import type { Run } from '../../loop/run.ts';
+import type { Run } from '../../loop/evaluate/run.ts';
+import { pause } from '../../loop/request/pause.ts';
 import { untilAborted } from '../../models/until-aborted.ts';
 import { type OwnedProcess, startAgentProcess } from '../agent-process.ts';
 import { TOOL_SERVER } from '../serve-mcp-request.ts';

@@ -1,9 +1,9 @@
-import { continuedEvaluations } from '../../core/continued-evaluations.ts';
 import { HoldfastError } from '../../core/errors.ts';
-import { type ConversationMessage, textOf, type UserMessage } from '../../core/messages.ts';
+import { continuedEvaluations } from '../../core/fold/continued-evaluations.ts';
+import { type ConversationMessage, textOf, type UserMessage } from '../../core/log/messages.ts';
 import { mediaOf } from '../../formats/media.ts';
-import { currentEvaluation, type Run } from '../../loop/run.ts';
-import { Suspension } from '../../loop/suspension.ts';
+import { currentEvaluation, type Run } from '../../loop/evaluate/run.ts';
+import { Suspension } from '../../loop/evaluate/suspension.ts';
 import { endedCalls } from '../run-open-calls.ts';
 import type { OpenCodeClient, OpenCodeEntry } from './opencode-types.ts';
 

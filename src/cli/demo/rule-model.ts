@@ -1,5 +1,5 @@
 /** A model for machines without an API key: follows fixed rules, based on the tool results. It keeps no state. */
-import { type ConversationMessage, textOf } from '../../core/messages.ts';
+import { type ConversationMessage, textOf } from '../../core/log/messages.ts';
 import { type ScriptedTurn, scriptedModel } from '../../models/scripted.ts';
 import type { Model, ModelRequest } from '../../ports/model.ts';
 import { expenseTurn } from './expense-rules.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { type ConversationMessage, textOf } from '../../core/messages.ts';
+import { type ConversationMessage, textOf } from '../../core/log/messages.ts';
 import { openSession } from '../../session/session.ts';
 import { sqliteStore } from '../../stores/sqlite/sqlite-store.ts';
 import { terminal } from '../terminal.ts';

@@ -5,7 +5,7 @@
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HoldfastError } from '../../core/errors.ts';
-import type { ToolContext } from '../../loop/define-tool.ts';
+import type { ToolContext } from '../../loop/define/define-tool.ts';
 
 const RECEIPTS: Readonly<Record<string, string>> = {
   'train.txt': 'Train to Lisbon\nEUR 84.50\n',

@@ -1,7 +1,7 @@
 /** Where a command serves Studio, as its options say. Loads nothing of the server: a command reads its options first. */
 import { randomBytes } from 'node:crypto';
 import { HoldfastError } from '../../core/errors.ts';
-import { isLoopback } from '../../server/loopback.ts';
+import { isLoopback } from '../../server/http/loopback.ts';
 
 /** The port that is tried first, so that an address stays the same from day to day. */
 export const USUAL_PORT = 4280;

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { HoldfastError } from '../../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
-import type { ConversationMessage } from '../../core/messages.ts';
+import type { ConversationMessage } from '../../core/log/messages.ts';
 import type { Store } from '../../ports/store.ts';
 import { openSession, type Session } from '../../session/session.ts';
 import { messagesUntilBlock } from '../../transcripts/messages-until-block.ts';

@@ -1,5 +1,5 @@
 /** Erases records of an imported session for good (D58, D75). */
-import type { ErasedRange } from '../../core/source-events.ts';
+import type { ErasedRange } from '../../core/log/source-events.ts';
 import type { Store } from '../../ports/store.ts';
 import { encodeBytes } from '../../stores/source-bytes.ts';
 import { asObject, parseJson } from '../../transcripts/json-access.ts';

@@ -1,5 +1,5 @@
 /** Keeps erased lines out of an import, also when the agent has rewritten its file (D75). */
-import type { ErasedRange } from '../../core/source-events.ts';
+import type { ErasedRange } from '../../core/log/source-events.ts';
 import type { KeptLog } from './kept-log.ts';
 import { hashOf } from './record-appender.ts';
 

@@ -9,8 +9,8 @@
 import { isUtf8 } from 'node:buffer';
 import { closeSync, fstatSync, readSync, type Stats } from 'node:fs';
 import { HoldfastError } from '../../core/errors.ts';
-import type { SourceDescribedFields } from '../../core/source-events.ts';
-import { type SourceFileSummary, sourceFile } from '../../core/source-summary.ts';
+import type { SourceDescribedFields } from '../../core/log/source-events.ts';
+import { type SourceFileSummary, sourceFile } from '../../core/summary/source-summary.ts';
 import { openFileSync } from '../safe-files.ts';
 import type { SessionFile } from '../transcript-source.ts';
 import { ErasedLines } from './erased-lines.ts';

@@ -8,8 +8,8 @@ import { createHash } from 'node:crypto';
 import { lstatSync, type Stats } from 'node:fs';
 import { basename } from 'node:path';
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
-import type { SourceDescribedFields } from '../../core/source-events.ts';
-import { type SourceSummary, sourceFile } from '../../core/source-summary.ts';
+import type { SourceDescribedFields } from '../../core/log/source-events.ts';
+import { type SourceSummary, sourceFile } from '../../core/summary/source-summary.ts';
 import type { Store } from '../../ports/store.ts';
 import type { ReportProblem } from '../search-problem.ts';
 import type {

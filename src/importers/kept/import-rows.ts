@@ -1,6 +1,6 @@
 /** Imports one session whose records are rows. Rows change in place: the new and the changed ones are appended, and those that are gone marked. */
-import type { SourceDescribedFields } from '../../core/source-events.ts';
-import { sourceFile } from '../../core/source-summary.ts';
+import type { SourceDescribedFields } from '../../core/log/source-events.ts';
+import { sourceFile } from '../../core/summary/source-summary.ts';
 import type { FoundRows, RowsReader, SessionRows } from '../transcript-source.ts';
 import type { ImportContext, Outcome } from './import-context.ts';
 import { describeSource, hasMoved, type LocateLog, redactedBytes } from './import-files.ts';

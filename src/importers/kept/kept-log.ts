@@ -4,9 +4,9 @@
  *     source/recorded …0‥4 kB, …4‥9 kB, torn 9‥9.1 kB ─▶ source/recorded 9‥12 kB (replaces the torn line) ─▶ source/replaced (generation 2) ─▶ …
  */
 import { HoldfastError } from '../../core/errors.ts';
-import type { EventEnvelope } from '../../core/events.ts';
-import type { SourceDescribedFields, SourceRecordedFields } from '../../core/source-events.ts';
-import { followSource, type SourceSummary } from '../../core/source-summary.ts';
+import type { EventEnvelope } from '../../core/log/events.ts';
+import type { SourceDescribedFields, SourceRecordedFields } from '../../core/log/source-events.ts';
+import { followSource, type SourceSummary } from '../../core/summary/source-summary.ts';
 import type { Store } from '../../ports/store.ts';
 import { recordedBytes } from '../../stores/source-bytes.ts';
 

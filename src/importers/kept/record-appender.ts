@@ -1,16 +1,16 @@
 /** Appends records to the log of an imported session in bounded transactions, each guarded by the log's end. */
 import { hash } from 'node:crypto';
 import { isHoldfastError } from '../../core/errors.ts';
-import type { NewEvent } from '../../core/events.ts';
+import type { NewEvent } from '../../core/log/events.ts';
 import type {
   ErasedRange,
   SourceDescribedFields,
   SourceRange,
   SourceRecordedFields,
   SourceReplacedFields,
-} from '../../core/source-events.ts';
+} from '../../core/log/source-events.ts';
 import type { ContentWrite, Store } from '../../ports/store.ts';
-import { uniqueId } from '../../session/unique-id.ts';
+import { uniqueId } from '../../session/append/unique-id.ts';
 import { encodeBytes } from '../../stores/source-bytes.ts';
 import type { KeptLog } from './kept-log.ts';
 

@@ -15,8 +15,8 @@ import type {
   TextPart,
   ToolCall,
   ToolMessage,
-} from '../../core/messages.ts';
-import { textOf } from '../../core/messages.ts';
+} from '../../core/log/messages.ts';
+import { textOf } from '../../core/log/messages.ts';
 import { inputOf } from '../../formats/call-arguments.ts';
 import { mediaOf } from '../../formats/media.ts';
 import { hasContent, partsAndCalls } from '../../formats/message-parts.ts';

@@ -1,4 +1,4 @@
-import type { ProviderData, ReasoningPart } from '../../core/messages.ts';
+import type { ProviderData, ReasoningPart } from '../../core/log/messages.ts';
 import { API_RULES, type Api, type ApiRules } from '../../formats/api-rules.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
-import type { MediaPart, ProviderData, ReasoningPart, TextPart, ToolCall } from '../../core/messages.ts';
-import { addUsage, type Usage } from '../../core/usage.ts';
+import type { MediaPart, ProviderData, ReasoningPart, TextPart, ToolCall } from '../../core/log/messages.ts';
+import { addUsage, type Usage } from '../../core/log/usage.ts';
 import { mediaPart } from '../../formats/media.ts';
 import { ModelError, type ModelPart, type ModelResponse } from '../../ports/model.ts';
 import { executorOf, type ProviderRules, reasoningPart, tidyMetadata } from './provider-rules.ts';

@@ -5,7 +5,7 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider';
-import type { Usage } from '../../core/usage.ts';
+import type { Usage } from '../../core/log/usage.ts';
 import type { ModelResponse } from '../../ports/model.ts';
 import { tidyMetadata } from './provider-rules.ts';
 

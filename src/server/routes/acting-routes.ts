@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../core/errors.ts';
-import type { InputContent, Settlement } from '../../core/events.ts';
-import type { CallRef } from '../../core/messages.ts';
+import type { InputContent, Settlement } from '../../core/log/events.ts';
+import type { CallRef } from '../../core/log/messages.ts';
 import type {
   AbandonOptions,
   ApproveOptions,
@@ -8,10 +8,10 @@ import type {
   DecisionOptions,
   DenyOptions,
   ResumeOptions,
-} from '../../core/session-decisions.ts';
-import type { SendOptions } from '../../session/send-input.ts';
+} from '../../core/views/session-decisions.ts';
+import type { SendOptions } from '../../session/append/send-input.ts';
 import { type ForkRequest, forkAtBlock } from '../fork-at-block.ts';
-import type { JsonSchema } from '../json-schema.ts';
+import type { JsonSchema } from '../http/json-schema.ts';
 import { actOn, given, type Route, type RouteRequest, type ServerContext, sessionIdOf, withSession } from '../route.ts';
 import { BY, bodyOf, COUNT, DONE, NAME, resultOf, TEXT } from './schemas.ts';
 

@@ -2,10 +2,10 @@
 import type { BlockList, ConversationBlock } from '../../conversation/blocks.ts';
 import type { SessionConversationState, SubagentState } from '../../conversation/state.ts';
 import { HoldfastError } from '../../core/errors.ts';
-import { textOf } from '../../core/messages.ts';
+import { textOf } from '../../core/log/messages.ts';
+import { type CutText, pieceOf, withShortTexts } from '../http/shortened.ts';
 import type { Route, RouteRequest } from '../route.ts';
 import { withSession } from '../route.ts';
-import { type CutText, pieceOf, withShortTexts } from '../shortened.ts';
 import { COUNT, listOf, resultOf, TEXT } from './schemas.ts';
 
 /** A page of a conversation's blocks: `GET /sessions/:id/blocks`. */

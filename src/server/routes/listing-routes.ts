@@ -1,5 +1,5 @@
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
-import { checkSessionId } from '../../core/session-id.ts';
+import { checkSessionId } from '../../core/log/session-id.ts';
 import type { ListSessionsOptions, SearchHit, SearchOptions, SessionInfo } from '../../ports/store.ts';
 import { isDead } from '../../session/process-identity.ts';
 import { given, type Route } from '../route.ts';

@@ -1,4 +1,4 @@
-import { HttpError } from '../http-error.ts';
+import { HttpError } from '../http/http-error.ts';
 import { type Route, withSession } from '../route.ts';
 import { COUNT, resultOf } from './schemas.ts';
 

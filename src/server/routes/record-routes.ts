@@ -1,23 +1,24 @@
 /** Routes about what an agent did and sent: its requests beside the record, other strategies, its time, and two sessions side by side. */
-import { alignLogs, ComparedLog, isSameEvent, type LogComparison } from '../../core/compare-logs.ts';
+
 import { HoldfastError } from '../../core/errors.ts';
-import type { Evaluation } from '../../core/evaluations.ts';
-import type { SessionEvent } from '../../core/events.ts';
-import { checkSessionId } from '../../core/session-id.ts';
-import { TimelineBuilder } from '../../core/timeline-builder.ts';
-import type { RequestRow } from '../../history/request-rows.ts';
+import type { Evaluation } from '../../core/fold/evaluations.ts';
+import type { SessionEvent } from '../../core/log/events.ts';
+import { checkSessionId } from '../../core/log/session-id.ts';
+import { alignLogs, ComparedLog, isSameEvent, type LogComparison } from '../../core/views/compare-logs.ts';
+import { TimelineBuilder } from '../../core/views/timeline-builder.ts';
+import type { RequestRow } from '../../history/inspect/request-rows.ts';
 import {
   describeRequests,
   type RequestPoint,
   type RequestTotals,
   requestTotals,
-} from '../../history/request-series.ts';
-import { type Strategy, strategyManager } from '../../history/strategy.ts';
+} from '../../history/inspect/request-series.ts';
+import { type Strategy, strategyManager } from '../../history/managers/strategy.ts';
 import type { AnySession } from '../../session/session.ts';
-import { afterLongTurn } from '../long-turns.ts';
-import { namedEvaluations, type RequestSource, requestSource } from '../request-source.ts';
+import { afterLongTurn } from '../http/long-turns.ts';
+import { namedEvaluations, type RequestSource, requestSource } from '../http/request-source.ts';
+import { type CutText, withShortTexts } from '../http/shortened.ts';
 import { type Route, type RouteRequest, type ServerContext, withSession } from '../route.ts';
-import { type CutText, withShortTexts } from '../shortened.ts';
 import { COUNT, listOf, resultOf } from './schemas.ts';
 
 /** The requests of a session as a series: `GET /sessions/:id/requests`. */

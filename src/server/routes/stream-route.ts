@@ -1,10 +1,10 @@
-import type { TailItem } from '../../core/tail.ts';
-import { formatTailCursor, parseTailCursor } from '../../core/tail-cursor.ts';
+import type { TailItem } from '../../core/log/tail.ts';
+import { formatTailCursor, parseTailCursor } from '../../core/log/tail-cursor.ts';
+import { isNewest } from '../../session/read/tail.ts';
 import type { AnySession } from '../../session/session.ts';
-import { isNewest } from '../../session/tail.ts';
 import { sessionGone } from '../../stores/refusals.ts';
-import { STREAM_HEADERS } from '../event-stream.ts';
-import { HttpError, isFailure, refusalOf } from '../http-error.ts';
+import { STREAM_HEADERS } from '../http/event-stream.ts';
+import { HttpError, isFailure, refusalOf } from '../http/http-error.ts';
 import { type Attached, LiveHub } from '../live-hub.ts';
 import { ProgressEnds } from '../progress-ends.ts';
 import { type Route, type RouteRequest, type ServerContext, sessionIdOf } from '../route.ts';

@@ -1,13 +1,13 @@
 /** Routes for the AI SDK's `useChat`: the conversation as UI messages, and its responses as UI message streams. */
 
 import { HoldfastError, messageOf } from '../../core/errors.ts';
-import type { Evaluation } from '../../core/evaluations.ts';
+import type { Evaluation } from '../../core/fold/evaluations.ts';
 import type { UiChunk } from '../../interop/ui-chunks.ts';
 import { readUiPost, type UiDecision } from '../../interop/ui-input.ts';
 import { UiMessageStream, type UiMessageStreamOptions } from '../../interop/ui-message-stream.ts';
 import { shownUiMessages } from '../../interop/ui-messages.ts';
 import type { AnySession } from '../../session/session.ts';
-import { refusalOf } from '../http-error.ts';
+import { refusalOf } from '../http/http-error.ts';
 import { actOn, type Route, type RouteRequest, type ServerContext, withSession } from '../route.ts';
 import { listOf, NAME, resultOf } from './schemas.ts';
 import { stateOf } from './session-routes.ts';

@@ -1,7 +1,7 @@
-import { editedKey, exactKey } from '../../core/call-arguments.ts';
 import { HoldfastError } from '../../core/errors.ts';
-import { type CallState, findCall, hasResult } from '../../core/evaluations.ts';
-import type { CallRef } from '../../core/messages.ts';
+import { editedKey, exactKey } from '../../core/fold/call-arguments.ts';
+import { type CallState, findCall, hasResult } from '../../core/fold/evaluations.ts';
+import type { CallRef } from '../../core/log/messages.ts';
 import type { AnySession } from '../session.ts';
 
 /**

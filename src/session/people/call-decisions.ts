@@ -1,11 +1,11 @@
-import { makesCall } from '../../core/asked-calls.ts';
 import { HoldfastError } from '../../core/errors.ts';
-import { type CallState, type Evaluation, endedEvaluation, findCall, hasResult } from '../../core/evaluations.ts';
-import type { Settlement, ToolApproved, ToolDenied, ToolSettled, Without } from '../../core/events.ts';
-import type { SessionState } from '../../core/fold.ts';
+import { makesCall } from '../../core/fold/asked-calls.ts';
+import { type CallState, type Evaluation, endedEvaluation, findCall, hasResult } from '../../core/fold/evaluations.ts';
+import type { SessionState } from '../../core/fold/fold.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
-import type { CallRef } from '../../core/messages.ts';
-import type { ApproveOptions, DecisionOptions, DenyOptions } from '../../core/session-decisions.ts';
+import type { Settlement, ToolApproved, ToolDenied, ToolSettled, Without } from '../../core/log/events.ts';
+import type { CallRef } from '../../core/log/messages.ts';
+import type { ApproveOptions, DecisionOptions, DenyOptions } from '../../core/views/session-decisions.ts';
 import { lateModule } from '../../stores/late-module.ts';
 import { liveLease } from '../live-lease.ts';
 import type { AnySession } from '../session.ts';

@@ -1,8 +1,8 @@
 import { HoldfastError } from '../../core/errors.ts';
-import { type Evaluation, endedEvaluation, isOpen } from '../../core/evaluations.ts';
-import type { SessionState } from '../../core/fold.ts';
+import { type Evaluation, endedEvaluation, isOpen } from '../../core/fold/evaluations.ts';
+import type { SessionState } from '../../core/fold/fold.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
-import type { CancelOptions } from '../../core/session-decisions.ts';
+import type { CancelOptions } from '../../core/views/session-decisions.ts';
 import type { AnySession } from '../session.ts';
 
 /** The session of an evaluation that is cancelled. */

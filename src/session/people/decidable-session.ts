@@ -1,5 +1,6 @@
-import type { Settlement } from '../../core/events.ts';
-import type { CallRef } from '../../core/messages.ts';
+import type { Settlement } from '../../core/log/events.ts';
+import type { CallRef } from '../../core/log/messages.ts';
+import type { SessionSummary } from '../../core/summary/session-summary.ts';
 import type {
   AbandonOptions,
   ApproveOptions,
@@ -9,9 +10,8 @@ import type {
   ResumeOptions,
   SessionDecisions,
   Stopped,
-} from '../../core/session-decisions.ts';
-import type { SessionSummary } from '../../core/session-summary.ts';
-import { StateView } from '../../core/state-view.ts';
+} from '../../core/views/session-decisions.ts';
+import { StateView } from '../../core/views/state-view.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
 import type { AnySession } from '../session.ts';

@@ -1,11 +1,11 @@
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
-import { type Evaluation, isOpen, type RaisedLimits } from '../../core/evaluations.ts';
-import type { EvaluationResumeRequested, Without } from '../../core/events.ts';
-import type { SessionState } from '../../core/fold.ts';
+import { type Evaluation, isOpen, type RaisedLimits } from '../../core/fold/evaluations.ts';
+import type { SessionState } from '../../core/fold/fold.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import { limitProblem } from '../../core/limit-problem.ts';
-import { newestRunnable } from '../../core/run-plan.ts';
-import type { AbandonOptions, ResumeOptions } from '../../core/session-decisions.ts';
+import type { EvaluationResumeRequested, Without } from '../../core/log/events.ts';
+import { newestRunnable } from '../../core/plan/run-plan.ts';
+import type { AbandonOptions, ResumeOptions } from '../../core/views/session-decisions.ts';
 import type { Lease } from '../../ports/store.ts';
 import { type HeldLease, holdLease } from '../lease.ts';
 import type { AnySession } from '../session.ts';

@@ -1,6 +1,6 @@
 import { isHoldfastError } from '../../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
-import type { DecisionOptions, Stopped } from '../../core/session-decisions.ts';
+import type { DecisionOptions, Stopped } from '../../core/views/session-decisions.ts';
 import type { AnySession } from '../session.ts';
 import { cancelEvaluation } from './cancel-evaluation.ts';
 

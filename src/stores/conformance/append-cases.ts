@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { NewEvent } from '../../core/events.ts';
+import type { NewEvent } from '../../core/log/events.ts';
 import { methodsOfSession } from './every-method.ts';
 import { type Case, note, readAll, readNotes, refused } from './harness.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { SessionEvent } from '../../core/events.ts';
+import type { SessionEvent } from '../../core/log/events.ts';
 import type { ContentWrite, Store } from '../../ports/store.ts';
 import { type Case, leaseOn, note, readNotes, refused } from './harness.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { MAX_PROGRESS_LENGTH } from '../../core/progress.ts';
+import { MAX_PROGRESS_LENGTH } from '../../core/log/progress.ts';
 import type { DraftChunk, Store } from '../../ports/store.ts';
 import { type Case, chunk, leaseOn, note, readNotes, refused } from './harness.ts';
 

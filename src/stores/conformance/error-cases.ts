@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { HoldfastError } from '../../core/errors.ts';
-import type { SessionEvent } from '../../core/events.ts';
+import type { SessionEvent } from '../../core/log/events.ts';
 import type { ReadOptions, Store } from '../../ports/store.ts';
 import { everyMethod } from './every-method.ts';
 import { type Case, chunk, holder, leaseOn, note, readAll, refused } from './harness.ts';

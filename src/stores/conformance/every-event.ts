@@ -1,4 +1,4 @@
-import type { BuiltInEvent, NewEvent } from '../../core/events.ts';
+import type { BuiltInEvent, NewEvent } from '../../core/log/events.ts';
 import { note, response, said } from './harness.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';

@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../../core/events.ts';
+import type { SessionEvent } from '../../core/log/events.ts';
 import type { Store } from '../../ports/store.ts';
 import { chunk, holder, note, readAll, searchIn } from './harness.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { isHoldfastError } from '../../core/errors.ts';
-import type { NewEvent, SessionEvent } from '../../core/events.ts';
+import type { NewEvent, SessionEvent } from '../../core/log/events.ts';
 import type { Store } from '../../ports/store.ts';
 import { assertHits, type Case, chunk, leaseOn, note, readAll, readNotes, refused, said } from './harness.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ConflictDetail, type ErrorCode, HoldfastError } from '../../core/errors.ts';
-import type { MessageRecorded, NewEvent, SessionEvent } from '../../core/events.ts';
-import type { Usage } from '../../core/usage.ts';
+import type { MessageRecorded, NewEvent, SessionEvent } from '../../core/log/events.ts';
+import type { Usage } from '../../core/log/usage.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type {
   DraftChunk,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { SessionEvent } from '../../core/events.ts';
+import type { SessionEvent } from '../../core/log/events.ts';
 import type { Store } from '../../ports/store.ts';
 import { type Case, chunk, leaseOn, note, readAll, readNotes, refused } from './harness.ts';
 

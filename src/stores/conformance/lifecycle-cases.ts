@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { NewEvent, SessionEvent } from '../../core/events.ts';
+import type { NewEvent, SessionEvent } from '../../core/log/events.ts';
 import type { Store } from '../../ports/store.ts';
 import { everyMethod } from './every-method.ts';
 import { assertHits, type Case, chunk, holder, leaseOn, note, readAll, readNotes, refused, said } from './harness.ts';

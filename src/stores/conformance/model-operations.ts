@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { isHoldfastError } from '../../core/errors.ts';
-import type { SessionEvent } from '../../core/events.ts';
+import type { SessionEvent } from '../../core/log/events.ts';
 import type { AppendOptions, Store } from '../../ports/store.ts';
 import { chunk, holder, note, readAll, type SuiteClock } from './harness.ts';
 import {

@@ -1,5 +1,5 @@
 import type { ConflictDetail, ErrorCode } from '../../core/errors.ts';
-import type { NewEvent } from '../../core/events.ts';
+import type { NewEvent } from '../../core/log/events.ts';
 import type { AppendOptions, DraftChunk, Lease, StoredSnapshot } from '../../ports/store.ts';
 
 /**

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
-import type { NewEvent } from '../../core/events.ts';
+import type { NewEvent } from '../../core/log/events.ts';
 import type { Store } from '../../ports/store.ts';
 import { type Harness, type HarnessOptions, note, readNotes, withStore } from './harness.ts';
 import { emptyModel } from './model.ts';

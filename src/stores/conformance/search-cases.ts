@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { NewEvent, SessionEvent } from '../../core/events.ts';
+import type { NewEvent, SessionEvent } from '../../core/log/events.ts';
 import type { SearchOptions, Store } from '../../ports/store.ts';
 import { encodeBytes } from '../source-bytes.ts';
 import { type Case, leaseOn, note, refused, said, searchIn } from './harness.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { NewEvent, SessionEvent } from '../../core/events.ts';
+import type { NewEvent, SessionEvent } from '../../core/log/events.ts';
 import type { ListSessionsOptions, Store } from '../../ports/store.ts';
 import { assertHits, type Case, chunk, leaseOn, note, readAll, readNotes, refused, said } from './harness.ts';
 

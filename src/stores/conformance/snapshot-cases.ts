@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { SessionEvent } from '../../core/events.ts';
+import type { SessionEvent } from '../../core/log/events.ts';
 import { type Case, leaseOn, note, refused } from './harness.ts';
 
 /** Snapshots: only the newest is stored, and none with erased or deleted content. */

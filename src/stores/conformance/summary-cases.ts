@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { NewEvent, SessionEvent } from '../../core/events.ts';
-import { type SessionSummary, summarizeSession } from '../../core/session-summary.ts';
-import type { Usage } from '../../core/usage.ts';
+import type { NewEvent, SessionEvent } from '../../core/log/events.ts';
+import type { Usage } from '../../core/log/usage.ts';
+import { type SessionSummary, summarizeSession } from '../../core/summary/session-summary.ts';
 import type { SessionInfo, Store } from '../../ports/store.ts';
 import { everyEvent } from './every-event.ts';
 import { type Case, note, readAll, response, said } from './harness.ts';

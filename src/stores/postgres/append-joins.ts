@@ -1,4 +1,4 @@
-import type { SessionSummary } from '../../core/session-summary.ts';
+import type { SessionSummary } from '../../core/summary/session-summary.ts';
 import type { ReadyAppend } from './append-statements.ts';
 import type { Sql } from './database.ts';
 

@@ -1,6 +1,6 @@
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
-import type { NewEvent, SessionEvent } from '../../core/events.ts';
-import { type SessionSummary, summarizeSession } from '../../core/session-summary.ts';
+import type { NewEvent, SessionEvent } from '../../core/log/events.ts';
+import { type SessionSummary, summarizeSession } from '../../core/summary/session-summary.ts';
 import type { AppendOptions } from '../../ports/store.ts';
 import { type EncodedEvent, encodeEvent } from '../encoded-event.ts';
 import { eventsForSummary } from '../events-for-summary.ts';

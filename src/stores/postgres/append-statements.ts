@@ -1,4 +1,4 @@
-import type { SessionSummary } from '../../core/session-summary.ts';
+import type { SessionSummary } from '../../core/summary/session-summary.ts';
 import type { AppendOptions } from '../../ports/store.ts';
 import type { EncodedEvent } from '../encoded-event.ts';
 import type { PostgresDatabase, Statement } from './database.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type SessionSummary, summarizeSession } from '../../core/session-summary.ts';
+import { type SessionSummary, summarizeSession } from '../../core/summary/session-summary.ts';
 import type { ForkOptions } from '../../ports/store.ts';
 import { checkFork } from '../check-arguments.ts';
 import { decodeEvent, type EncodedEvent, encodeEvent } from '../encoded-event.ts';

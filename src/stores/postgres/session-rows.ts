@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { SessionSummary } from '../../core/session-summary.ts';
+import type { SessionSummary } from '../../core/summary/session-summary.ts';
 import type { SessionHead } from '../../ports/store.ts';
 import { sessionGone } from '../refusals.ts';
 import type { PostgresDatabase, Sql, Statement } from './database.ts';

@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../core/errors.ts';
-import type { SessionEvent } from '../../core/events.ts';
-import { type SessionSummary, summarizeSession } from '../../core/session-summary.ts';
+import type { SessionEvent } from '../../core/log/events.ts';
+import { type SessionSummary, summarizeSession } from '../../core/summary/session-summary.ts';
 import type { AppendOptions } from '../../ports/store.ts';
 import { refuseStale } from '../append-rules.ts';
 import { type EncodedEvent, sameEvents } from '../encoded-event.ts';

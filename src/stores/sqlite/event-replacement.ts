@@ -1,7 +1,7 @@
 import { isHoldfastError } from '../../core/errors.ts';
-import type { SessionEvent } from '../../core/events.ts';
-import { type SessionSummary, summarizeSession } from '../../core/session-summary.ts';
-import { changesSummary } from '../../core/summary-change.ts';
+import type { SessionEvent } from '../../core/log/events.ts';
+import { type SessionSummary, summarizeSession } from '../../core/summary/session-summary.ts';
+import { changesSummary } from '../../core/summary/summary-change.ts';
 import type { EventReading, ReadOptions, ReplaceEventOptions } from '../../ports/store.ts';
 import { decodeEvent, encodeEvent } from '../encoded-event.ts';
 import { eventNotFound, gap, incompleteEvent, sessionNotFound } from '../refusals.ts';

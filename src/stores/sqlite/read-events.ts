@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../../core/events.ts';
+import type { SessionEvent } from '../../core/log/events.ts';
 import type { ReadOptions } from '../../ports/store.ts';
 import { checkRead } from '../check-arguments.ts';
 import { decodeEvent } from '../encoded-event.ts';

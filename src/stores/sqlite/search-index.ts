@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../../core/events.ts';
+import type { SessionEvent } from '../../core/log/events.ts';
 import type { SearchHit } from '../../ports/store.ts';
 import { decodeEvent } from '../encoded-event.ts';
 import { matchTexts, SEARCH_VERSION, type SearchTerm, searchableTexts, wordsOf } from '../search-text.ts';

@@ -1,4 +1,4 @@
-import type { SessionSummary } from '../../core/session-summary.ts';
+import type { SessionSummary } from '../../core/summary/session-summary.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ListSessionsOptions, SessionInfo, SessionPage } from '../../ports/store.ts';
 import { checkListing, DEFAULT_PAGE, encodeCursor, matchesFilter } from '../session-listing.ts';

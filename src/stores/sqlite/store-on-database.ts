@@ -1,5 +1,5 @@
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
-import { makesWork } from '../../core/work-events.ts';
+import { makesWork } from '../../core/summary/work-events.ts';
 import {
   checkAppend,
   checkCount,

@@ -1,4 +1,4 @@
-import { type SessionSummary, summarizeSession } from '../../core/session-summary.ts';
+import { type SessionSummary, summarizeSession } from '../../core/summary/session-summary.ts';
 import { decodeEvent } from '../encoded-event.ts';
 import type { Database, Statement } from './driver.ts';
 import { type EventRow, type EventTable, PLACED, RECENT } from './event-table.ts';

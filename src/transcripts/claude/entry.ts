@@ -2,7 +2,7 @@
  * One message or line of a Claude agent. The SDK's stream and the files carry the same content under different field names; both are
  * converted to entries, and all later code handles only those.
  */
-import type { Usage } from '../../core/usage.ts';
+import type { Usage } from '../../core/log/usage.ts';
 import { asCount, asName, asObject, asText, type Json } from '../json-access.ts';
 import { tokenUsage } from '../token-usage.ts';
 

@@ -1,5 +1,5 @@
 /** Converts the main conversation of a Claude Code transcript to messages. */
-import type { ConversationMessage, MediaPart, TextPart } from '../../core/messages.ts';
+import type { ConversationMessage, MediaPart, TextPart } from '../../core/log/messages.ts';
 import {
   isServerCall,
   isSignedByAnthropic,

@@ -2,8 +2,8 @@
  * Converts the main thread of a Codex session to messages: the model's history as Codex itself would send it, without instructions and
  * without reasoning, which only the account that it was encrypted for can send back.
  */
-import { isCount } from '../../core/message-problem.ts';
-import type { ConversationMessage } from '../../core/messages.ts';
+import { isCount } from '../../core/log/message-problem.ts';
+import type { ConversationMessage } from '../../core/log/messages.ts';
 import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
 import { type ImportedMessagesOptions, MessageBuilder } from '../message-builder.ts';
 import type { RawTranscript } from '../raw-transcript.ts';

@@ -3,7 +3,7 @@
  * into one order; here they are read, checked and passed to their threads.
  */
 import { type ConversationEvent, MAIN_CONVERSATION } from '../../conversation/events.ts';
-import { isCount } from '../../core/message-problem.ts';
+import { isCount } from '../../core/log/message-problem.ts';
 import { BlockWriter } from '../block-writer.ts';
 import { DiagnosticsCollector, type ProblemCode, type TranscriptDiagnostics } from '../diagnostics.ts';
 import { asName } from '../json-access.ts';

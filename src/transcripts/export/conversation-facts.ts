@@ -2,7 +2,7 @@
 import type { BlockList } from '../../conversation/blocks.ts';
 import { usageTotals } from '../../conversation/selectors.ts';
 import type { SessionConversationState } from '../../conversation/state.ts';
-import type { Usage } from '../../core/usage.ts';
+import type { Usage } from '../../core/log/usage.ts';
 import type { LossReport } from '../../formats/losses.ts';
 
 /** Where a conversation comes from; what a state does not know itself. */

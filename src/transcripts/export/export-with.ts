@@ -9,9 +9,9 @@ import { reduceConversationEvents } from '../../conversation/reduce-conversation
 import { reviveConversationState } from '../../conversation/revive.ts';
 import type { SessionConversationState } from '../../conversation/state.ts';
 import { HoldfastError } from '../../core/errors.ts';
-import type { SessionEvent } from '../../core/events.ts';
-import { isRecord } from '../../core/message-problem.ts';
-import type { ConversationMessage } from '../../core/messages.ts';
+import type { SessionEvent } from '../../core/log/events.ts';
+import { isRecord } from '../../core/log/message-problem.ts';
+import type { ConversationMessage } from '../../core/log/messages.ts';
 import { toAnthropic } from '../../formats/anthropic-messages.ts';
 import { type FormatOptions, type Loss, LossReport } from '../../formats/losses.ts';
 import { toOpenAIChat } from '../../formats/openai-chat.ts';

@@ -5,7 +5,7 @@
 import type { Attachment, ConversationBlock, SubagentBlock } from '../../conversation/blocks.ts';
 import { findSubagent } from '../../conversation/selectors.ts';
 import type { SessionConversationState } from '../../conversation/state.ts';
-import type { AssistantMessage, ConversationMessage, MediaPart, TextPart, ToolCall } from '../../core/messages.ts';
+import type { AssistantMessage, ConversationMessage, MediaPart, TextPart, ToolCall } from '../../core/log/messages.ts';
 import { readUserBlock } from '../../formats/anthropic-blocks.ts';
 import type { LossReport } from '../../formats/losses.ts';
 import { mediaPart, mediaPartOfUrl } from '../../formats/media.ts';

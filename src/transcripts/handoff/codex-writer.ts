@@ -2,7 +2,7 @@
  * Writes a rollout of Codex, in the layout without ordinals. `response_item` lines are what the model gets, `event_msg` lines what lists
  * and views show. Codex skips a line that it cannot parse without a word, and takes the output of a skipped call with it.
  */
-import type { MediaPart } from '../../core/messages.ts';
+import type { MediaPart } from '../../core/log/messages.ts';
 import { onLossOf } from '../../formats/losses.ts';
 import { orLoss, refusedType, Unsendable, webMedia } from '../../formats/media.ts';
 import { EMPTY_MESSAGE } from '../../formats/placeholders.ts';

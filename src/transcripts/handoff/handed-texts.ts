@@ -1,4 +1,4 @@
-import type { MediaPart, ToolCall } from '../../core/messages.ts';
+import type { MediaPart, ToolCall } from '../../core/log/messages.ts';
 import type { LossReport } from '../../formats/losses.ts';
 import { type RedactOptions, redactorOf, type SecretCounts, type SecretRedactor } from '../export/redact-secrets.ts';
 import { asObject, isKeepable, type Json, parseJson, TOO_DEEP } from '../json-access.ts';

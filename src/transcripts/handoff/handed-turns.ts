@@ -11,7 +11,7 @@ import type {
   TextPart,
   ToolCall,
   ToolMessage,
-} from '../../core/messages.ts';
+} from '../../core/log/messages.ts';
 import { API_RULES } from '../../formats/api-rules.ts';
 import { type LossReport, onLossOf } from '../../formats/losses.ts';
 import { hasContent } from '../../formats/message-parts.ts';

@@ -2,11 +2,11 @@
 import { reviveConversationState } from '../../conversation/revive.ts';
 import type { SessionConversationState } from '../../conversation/state.ts';
 import { HoldfastError } from '../../core/errors.ts';
-import type { SessionEvent } from '../../core/events.ts';
-import { createFold } from '../../core/fold.ts';
-import { isCount, isRecord, messageProblem } from '../../core/message-problem.ts';
-import type { ConversationMessage, UserMessage } from '../../core/messages.ts';
-import type { SessionRecord } from '../../core/record.ts';
+import { createFold } from '../../core/fold/fold.ts';
+import type { SessionRecord } from '../../core/fold/record.ts';
+import type { SessionEvent } from '../../core/log/events.ts';
+import { isCount, isRecord, messageProblem } from '../../core/log/message-problem.ts';
+import type { ConversationMessage, UserMessage } from '../../core/log/messages.ts';
 import { type LossReport, onLossOf } from '../../formats/losses.ts';
 import type { ExportSource } from '../export/export-with.ts';
 import { stateMessages } from '../export/state-messages.ts';

@@ -2,7 +2,7 @@
  * Writes a session as `opencode import` takes it. Ids are new: OpenCode has one table of messages, and a message whose id it knows is not
  * imported, without an error. It sorts messages by time and parts by id, and compares the ids of messages with those that it adds later.
  */
-import type { MediaPart } from '../../core/messages.ts';
+import type { MediaPart } from '../../core/log/messages.ts';
 import { onLossOf } from '../../formats/losses.ts';
 import { mediaUrl, orLoss, refusedType, Unsendable, webMedia } from '../../formats/media.ts';
 import { EMPTY_MESSAGE } from '../../formats/placeholders.ts';

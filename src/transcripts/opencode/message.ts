@@ -1,5 +1,5 @@
 /** A message of OpenCode, as far as it is known. */
-import type { Usage } from '../../core/usage.ts';
+import type { Usage } from '../../core/log/usage.ts';
 import { asCount, asName, asObject, asText, type Json } from '../json-access.ts';
 import { tokenUsage } from '../token-usage.ts';
 import { timeField } from './time.ts';

@@ -1,5 +1,5 @@
 /** Converts an OpenCode session to messages. */
-import type { ConversationMessage, MediaPart, TextPart } from '../../core/messages.ts';
+import type { ConversationMessage, MediaPart, TextPart } from '../../core/log/messages.ts';
 import { mediaPartOfUrl } from '../../formats/media.ts';
 import { asName, asObject, asText, type Json, keep } from '../json-access.ts';
 import { fromModel, type ImportedMessagesOptions, MessageBuilder } from '../message-builder.ts';

@@ -1,7 +1,7 @@
 import type { ConversationBlock } from '../../conversation/blocks.ts';
 import type { ConversationEvent } from '../../conversation/events.ts';
-import { compareDraftPositions, type DraftPosition } from '../../core/draft-position.ts';
-import type { DraftReset } from '../../core/tail.ts';
+import { compareDraftPositions, type DraftPosition } from '../../core/log/draft-position.ts';
+import type { DraftReset } from '../../core/log/tail.ts';
 
 /**
  * A piece of a streaming response: a live `message/delta`, or a chunk of a stored draft (D53).

@@ -1,5 +1,5 @@
 import type { ConversationBlock } from '../../conversation/blocks.ts';
-import type { MessageInterrupted } from '../../core/events.ts';
+import type { MessageInterrupted } from '../../core/log/events.ts';
 import { kindOf, UNNAMED_TOOL } from './draft-blocks.ts';
 
 /** The ids of blocks that were cut off begin with this. */

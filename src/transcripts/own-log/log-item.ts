@@ -1,6 +1,6 @@
-import type { ConversationMessage } from '../../core/messages.ts';
-import type { ToolProgress } from '../../core/progress.ts';
-import type { DraftReset, DraftsReplaced, TailEvent, TailItem } from '../../core/tail.ts';
+import type { ConversationMessage } from '../../core/log/messages.ts';
+import type { ToolProgress } from '../../core/log/progress.ts';
+import type { DraftReset, DraftsReplaced, TailEvent, TailItem } from '../../core/log/tail.ts';
 import type { DraftPiece } from './draft-blocks.ts';
 
 /** Everything of our own log that can be shown. */

@@ -1,6 +1,6 @@
 import type { ConversationBlock } from '../../conversation/blocks.ts';
 import { type ConversationEvent, MAIN_CONVERSATION } from '../../conversation/events.ts';
-import { compareDraftPositions, type DraftPosition } from '../../core/draft-position.ts';
+import { compareDraftPositions, type DraftPosition } from '../../core/log/draft-position.ts';
 import {
   type BuiltInEvent,
   type EvaluationCompleted,
@@ -11,11 +11,11 @@ import {
   type MessageErased,
   type MessageInterrupted,
   type SessionRestored,
-} from '../../core/events.ts';
-import { type CallRef, type ConversationMessage, callKey, textOf } from '../../core/messages.ts';
-import { decodeProgress, type ProgressPiece, type StoredPlace, type ToolProgress } from '../../core/progress.ts';
-import { type DraftReset, type DraftsReplaced, isTailItem } from '../../core/tail.ts';
-import type { Usage } from '../../core/usage.ts';
+} from '../../core/log/events.ts';
+import { type CallRef, type ConversationMessage, callKey, textOf } from '../../core/log/messages.ts';
+import { decodeProgress, type ProgressPiece, type StoredPlace, type ToolProgress } from '../../core/log/progress.ts';
+import { type DraftReset, type DraftsReplaced, isTailItem } from '../../core/log/tail.ts';
+import type { Usage } from '../../core/log/usage.ts';
 import { NumberedNames } from '../numbered-names.ts';
 import { childCompleted, childSpawned } from './child-events.ts';
 import { DraftBlocks, type DraftPiece } from './draft-blocks.ts';

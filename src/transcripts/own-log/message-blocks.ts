@@ -9,8 +9,8 @@ import {
   type ToolCall,
   type ToolMessage,
   textOf,
-} from '../../core/messages.ts';
-import type { Usage } from '../../core/usage.ts';
+} from '../../core/log/messages.ts';
+import type { Usage } from '../../core/log/usage.ts';
 import { attachment } from '../block-base.ts';
 import { keep, parseJson } from '../json-access.ts';
 

@@ -13,7 +13,7 @@ import type {
   ToolApproved,
   ToolDenied,
   ToolSettled,
-} from '../../core/events.ts';
+} from '../../core/log/events.ts';
 
 type Noticed =
   | AdapterCaptured

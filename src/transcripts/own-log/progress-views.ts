@@ -1,4 +1,4 @@
-import { compareDraftPositions, type DraftPosition } from '../../core/draft-position.ts';
+import { compareDraftPositions, type DraftPosition } from '../../core/log/draft-position.ts';
 import {
   type CallProgress,
   encodeProgress,
@@ -6,7 +6,7 @@ import {
   ProgressView,
   type StoredPlace,
   type ToolProgress,
-} from '../../core/progress.ts';
+} from '../../core/log/progress.ts';
 
 interface Entry {
   readonly view: ProgressView;

@@ -1,6 +1,6 @@
 import type { ConversationBlock } from '../../conversation/blocks.ts';
-import { erased } from '../../core/erased.ts';
-import type { ConversationMessage } from '../../core/messages.ts';
+import { erased } from '../../core/fold/erased.ts';
+import type { ConversationMessage } from '../../core/log/messages.ts';
 import { blocksOfMessage, type MessageDetails } from './message-blocks.ts';
 
 interface ShownMessage {

@@ -1,7 +1,7 @@
 import type { ComparedMessage, ComparedRow } from 'holdfast';
 import type { ComparedSession, SessionComparison } from 'holdfast/server';
 import { memo } from 'react';
-import { visible } from '../conversation/ansi.ts';
+import { visible } from '../conversation/tools/ansi.ts';
 import { Link } from '../shell/link.tsx';
 import { addressOf } from '../shell/router.ts';
 import { ClampedText } from '../ui/clamped-text.tsx';

@@ -1,7 +1,7 @@
 import type { Attachment } from 'holdfast/conversation';
 import { Icon } from '../ui/icon.tsx';
-import { ExternalImage } from './external-image.tsx';
-import { imageOf } from './safe-url.ts';
+import { ExternalImage } from './text/external-image.tsx';
+import { imageOf } from './text/safe-url.ts';
 
 /** Images whose bytes are part of the conversation or stored beside it; the names of all other files. */
 export function Attachments({ attachments }: { readonly attachments: readonly Attachment[] }) {

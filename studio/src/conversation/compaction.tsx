@@ -2,9 +2,9 @@ import type { NoticeBlock } from 'holdfast/conversation';
 import { count } from '../ui/format.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Disclosure } from './disclosure.tsx';
-import { Markdown } from './markdown.tsx';
-import { useOpen } from './open-states.tsx';
-import type { Row } from './rows.ts';
+import { useOpen } from './rows/open-states.tsx';
+import type { Row } from './rows/rows.ts';
+import { Markdown } from './text/markdown.tsx';
 
 /** Where the agent replaced what was before by a summary. The blocks are still here: a person can hide and show them. */
 export function Compaction({ row, block }: { readonly row: Row; readonly block: NoticeBlock }) {

@@ -4,13 +4,13 @@ import { readContent } from '../api/read-content.ts';
 import { ForkContext } from '../compare/fork-context.ts';
 import { useCommands } from '../shell/commands.ts';
 import { addressOf, navigate, type Place, setQuery } from '../shell/router.ts';
-import { ConversationList } from './conversation-list.tsx';
-import { ContentReaderContext } from './external-image.tsx';
-import { FindBar } from './find-bar.tsx';
-import { OpenStates, OpenStatesContext } from './open-states.tsx';
-import { type Row, rowsOf } from './rows.ts';
+import { ConversationList } from './rows/conversation-list.tsx';
+import { FindBar } from './rows/find-bar.tsx';
+import { OpenStates, OpenStatesContext } from './rows/open-states.tsx';
+import { type Row, rowsOf } from './rows/rows.ts';
+import { useRows } from './rows/use-rows.ts';
 import { subagentKey } from './subagent.tsx';
-import { useRows } from './use-rows.ts';
+import { ContentReaderContext } from './text/external-image.tsx';
 
 const ForkDialog = lazy(async () => ({ default: (await import('../compare/fork-dialog.tsx')).ForkDialog }));
 

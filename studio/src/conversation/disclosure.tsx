@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { Icon } from '../ui/icon.tsx';
-import { useOpen } from './open-states.tsx';
+import { useOpen } from './rows/open-states.tsx';
 
 /** A heading that opens what is below it. The content of a closed one is not rendered, except in a static file. */
 export function Disclosure(props: {

@@ -2,9 +2,9 @@ import { describeNotice, type NoticeBlock } from 'holdfast/conversation';
 import { memo } from 'react';
 import { Icon, type IconName } from '../ui/icon.tsx';
 import { Disclosure } from './disclosure.tsx';
-import { JsonView } from './json-view.tsx';
-import { PlainText } from './plain-text.tsx';
 import { waitSentence } from './suspension.ts';
+import { PlainText } from './text/plain-text.tsx';
+import { JsonView } from './tools/json-view.tsx';
 
 const MAX_LINE = 160;
 

@@ -9,8 +9,8 @@ import { memo, type ReactNode } from 'react';
 import { count, duration } from '../ui/format.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Disclosure } from './disclosure.tsx';
-import { Markdown } from './markdown.tsx';
-import { useOpen } from './open-states.tsx';
+import { useOpen } from './rows/open-states.tsx';
+import { Markdown } from './text/markdown.tsx';
 
 interface Props {
   readonly id: string;

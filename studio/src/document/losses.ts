@@ -2,8 +2,8 @@
 import { type Attachment, describeToolUse, type ToolResultBlock } from 'holdfast/conversation';
 import type { DocumentHead } from '../../../src/transcripts/export/document-renderer.ts';
 import { attachmentsIn } from '../conversation/attachments.tsx';
-import type { Row } from '../conversation/rows.ts';
-import { imageOf } from '../conversation/safe-url.ts';
+import type { Row } from '../conversation/rows/rows.ts';
+import { imageOf } from '../conversation/text/safe-url.ts';
 
 type OnLoss = DocumentHead['onLoss'];
 

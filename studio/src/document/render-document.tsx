@@ -12,9 +12,9 @@ import {
 import type { ReactNode } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import type { DocumentHead } from '../../../src/transcripts/export/document-renderer.ts';
-import { BlockRow } from '../conversation/block-row.tsx';
-import { AsWrittenContext } from '../conversation/markdown.tsx';
-import { type Row, rowsOf } from '../conversation/rows.ts';
+import { BlockRow } from '../conversation/rows/block-row.tsx';
+import { type Row, rowsOf } from '../conversation/rows/rows.ts';
+import { AsWrittenContext } from '../conversation/text/markdown.tsx';
 import style from './document.css?inline';
 import { reportLosses } from './losses.ts';
 

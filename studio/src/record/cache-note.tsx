@@ -1,5 +1,5 @@
 import type { DifferingSide, RequestPoint } from 'holdfast/history';
-import { visible } from '../conversation/ansi.ts';
+import { visible } from '../conversation/tools/ansi.ts';
 import { type CacheVerdict, cacheSentence, cacheVerdict } from './cache-sentence.ts';
 
 const TONES: Readonly<Record<CacheVerdict, string>> = {

@@ -3,7 +3,7 @@ import type { RequestFate, RequestRow as Row } from 'holdfast/history';
 import type { TextPiece } from 'holdfast/server';
 import { memo, type ReactNode, useState } from 'react';
 import { readJson } from '../api/server.ts';
-import { visible } from '../conversation/ansi.ts';
+import { visible } from '../conversation/tools/ansi.ts';
 import { ClampedText } from '../ui/clamped-text.tsx';
 import { compact, count } from '../ui/format.ts';
 import { sentence } from '../ui/problem.tsx';

@@ -9,9 +9,9 @@ import {
   claudeAgentAdapter,
   type StatefulAdapter,
 } from '../../../src/claude-agent.ts';
-import { adapterStates } from '../../../src/core/session-view.ts';
-import { definePrompt } from '../../../src/loop/define-prompt.ts';
-import { defineTool } from '../../../src/loop/define-tool.ts';
+import { adapterStates } from '../../../src/core/views/session-view.ts';
+import { definePrompt } from '../../../src/loop/define/define-prompt.ts';
+import { defineTool } from '../../../src/loop/define/define-tool.ts';
 import type { Store } from '../../../src/ports/store.ts';
 import { openSession, type Session } from '../../../src/session/session.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';

@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import type { AgentProcessState } from '../../../src/agents/agent-process.ts';
-import { adapterStates } from '../../../src/core/session-view.ts';
-import type { EvaluationResponse, ProviderAdapter } from '../../../src/loop/provider-adapter.ts';
+import { adapterStates } from '../../../src/core/views/session-view.ts';
+import type { EvaluationResponse, ProviderAdapter } from '../../../src/loop/evaluate/provider-adapter.ts';
 import { openSession, type Session } from '../../../src/session/session.ts';
 import { sqliteStore } from '../../../src/stores/sqlite/sqlite-store.ts';
 import { POINTS, SEED } from '../../support/random.ts';

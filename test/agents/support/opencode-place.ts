@@ -2,8 +2,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { definePrompt } from '../../../src/loop/define-prompt.ts';
-import { defineTool } from '../../../src/loop/define-tool.ts';
+import { definePrompt } from '../../../src/loop/define/define-prompt.ts';
+import { defineTool } from '../../../src/loop/define/define-tool.ts';
 import { type AgentScript, type ModelServer, startModelServer } from './model-server.ts';
 import { temporaryDirectory } from './temporary.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { definePrompt } from '../../../src/loop/define-prompt.ts';
+import { definePrompt } from '../../../src/loop/define/define-prompt.ts';
 import { openCodeAdapter } from '../../../src/opencode.ts';
 import { openSession } from '../../../src/session/session.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';

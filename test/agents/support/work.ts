@@ -1,9 +1,9 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Prompt } from '../../../src/loop/define-prompt.ts';
-import { definePrompt } from '../../../src/loop/define-prompt.ts';
-import { type AnyTool, defineTool } from '../../../src/loop/define-tool.ts';
+import type { Prompt } from '../../../src/loop/define/define-prompt.ts';
+import { definePrompt } from '../../../src/loop/define/define-prompt.ts';
+import { type AnyTool, defineTool } from '../../../src/loop/define/define-tool.ts';
 
 /** The work during which agents are killed: its tools write their effects to a file, so that repeated effects show. */
 

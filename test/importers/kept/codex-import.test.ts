@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path';
 import zlib from 'node:zlib';
 import { expect, test } from 'vitest';
-import type { ConversationMessage } from '../../../src/core/messages.ts';
+import type { ConversationMessage } from '../../../src/core/log/messages.ts';
 import { canSend } from '../../../src/history/can-send.ts';
 import { memoryStore } from '../../../src/index.ts';
 import { messagesUntilBlock } from '../../../src/transcripts/messages-until-block.ts';

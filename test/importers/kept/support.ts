@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { SessionEvent } from '../../../src/core/events.ts';
+import type { SessionEvent } from '../../../src/core/log/events.ts';
 import { memoryStore } from '../../../src/index.ts';
 import type { SessionInfo, Store } from '../../../src/ports/store.ts';
 import { sqliteStore } from '../../../src/stores/sqlite/sqlite-store.ts';

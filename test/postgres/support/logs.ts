@@ -1,4 +1,4 @@
-import type { NewEvent, SessionEvent } from '../../../src/core/events.ts';
+import type { NewEvent, SessionEvent } from '../../../src/core/log/events.ts';
 import type { LeaseHolder, Store } from '../../../src/ports/store.ts';
 
 /** A user's own event. */

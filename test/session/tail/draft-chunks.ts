@@ -1,5 +1,5 @@
 /** A writer of drafts, and readers that follow its session. */
-import { encodeProgress } from '../../../src/core/progress.ts';
+import { encodeProgress } from '../../../src/core/log/progress.ts';
 import { type AnySession, openSession, type Store, type TailItem } from '../../../src/index.ts';
 import type { DraftChunk } from '../../../src/ports/store.ts';
 import { started } from '../../transcripts/own-log-builders.ts';

@@ -1,5 +1,5 @@
-import type { DraftPosition } from '../../../src/core/draft-position.ts';
-import type { MessageDelta } from '../../../src/core/message-delta.ts';
+import type { DraftPosition } from '../../../src/core/log/draft-position.ts';
+import type { MessageDelta } from '../../../src/core/log/message-delta.ts';
 import { isBuiltInEvent, type SessionEvent, type TailItem, type ToolProgress } from '../../../src/index.ts';
 
 /**

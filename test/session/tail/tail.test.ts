@@ -5,7 +5,7 @@ import {
   messagesToEvents,
   reduceConversationEvents,
 } from '../../../src/conversation.ts';
-import { MAX_PROGRESS_LENGTH } from '../../../src/core/progress.ts';
+import { MAX_PROGRESS_LENGTH } from '../../../src/core/log/progress.ts';
 import { type DraftsReplaced, type MessageDelta, openSession, type Store, type TailItem } from '../../../src/index.ts';
 import type { DraftChunk } from '../../../src/ports/store.ts';
 import { collect, rejection } from '../log-of.ts';

@@ -1,5 +1,5 @@
 import { isHoldfastError } from '../../../src/core/errors.ts';
-import type { NewEvent } from '../../../src/core/events.ts';
+import type { NewEvent } from '../../../src/core/log/events.ts';
 import { fenceConflict } from '../../../src/stores/refusals.ts';
 import { type BrokenStore, copyByHand, inTurn, replacing } from './broken-store-parts.ts';
 import { readAll } from './temporary.ts';

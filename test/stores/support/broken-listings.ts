@@ -1,4 +1,4 @@
-import type { NewEvent } from '../../../src/core/events.ts';
+import type { NewEvent } from '../../../src/core/log/events.ts';
 import type { SessionInfo, Store } from '../../../src/ports/store.ts';
 import { type BrokenStore, listingBefore, replacing } from './broken-store-parts.ts';
 

@@ -1,6 +1,6 @@
 /** How a store of the suite's own test is broken: methods replaced, options ignored, contents lost. */
 import { HoldfastError } from '../../../src/core/errors.ts';
-import type { NewEvent } from '../../../src/core/events.ts';
+import type { NewEvent } from '../../../src/core/log/events.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import type { AppendOptions, SessionInfo, Store } from '../../../src/ports/store.ts';
 import { contentMissing } from '../../../src/stores/refusals.ts';

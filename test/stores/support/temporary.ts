@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { NewEvent, SessionEvent } from '../../../src/core/events.ts';
+import type { NewEvent, SessionEvent } from '../../../src/core/log/events.ts';
 import type { DraftChunk, Lease, ReadOptions, Store } from '../../../src/ports/store.ts';
 import { type SqliteStore, type SqliteStoreOptions, sqliteStore } from '../../../src/stores/sqlite/sqlite-store.ts';
 

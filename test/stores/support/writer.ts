@@ -4,7 +4,7 @@
  */
 import { writeSync } from 'node:fs';
 import { isHoldfastError } from '../../../src/core/errors.ts';
-import type { NewEvent } from '../../../src/core/events.ts';
+import type { NewEvent } from '../../../src/core/log/events.ts';
 import { sqliteStore } from '../../../src/stores/sqlite/sqlite-store.ts';
 
 const [path = '', name = '', seed = '1'] = process.argv.slice(2);

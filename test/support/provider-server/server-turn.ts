@@ -1,4 +1,4 @@
-import type { Usage } from '../../../src/core/usage.ts';
+import type { Usage } from '../../../src/core/log/usage.ts';
 import type { ScriptedTurn } from '../../../src/models/scripted.ts';
 
 /** The server's responses and requests: the shape of a scripted model's turns, plus what only HTTP can do. */

@@ -1,6 +1,6 @@
 /** Written transcripts have the form of minimal ones that the real agents resumed (`test/fixtures/handoff-examples`). */
 import { expect, test } from 'vitest';
-import type { ConversationMessage } from '../../../src/core/messages.ts';
+import type { ConversationMessage } from '../../../src/core/log/messages.ts';
 import { transcriptToMessages } from '../../../src/transcripts/parse-transcript.ts';
 import { fixture, type Line, linesOf } from '../fixtures.ts';
 import { readRollout, shownInCodex } from './read-rollout.ts';

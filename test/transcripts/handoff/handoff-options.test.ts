@@ -1,7 +1,7 @@
 /** What is handed over, what is changed on the way, and what is reported as lost. */
 import { describe, expect, test } from 'vitest';
-import type { SessionEvent } from '../../../src/core/events.ts';
-import type { ConversationMessage } from '../../../src/core/messages.ts';
+import type { SessionEvent } from '../../../src/core/log/events.ts';
+import type { ConversationMessage } from '../../../src/core/log/messages.ts';
 import { PathMapper } from '../../../src/transcripts/handoff/map-paths.ts';
 import { parseTranscript, transcriptToMessages } from '../../../src/transcripts/parse-transcript.ts';
 import { claudeSession, openCodeSession, realSession } from '../fixtures.ts';

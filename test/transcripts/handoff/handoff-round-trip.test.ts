@@ -1,7 +1,7 @@
 /** What is written for an agent and read again has the same texts, calls and results, in the same order. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ConversationMessage } from '../../../src/core/messages.ts';
+import type { ConversationMessage } from '../../../src/core/log/messages.ts';
 import { ImportedMessages } from '../../../src/formats/imported-messages.ts';
 import type { HandoffTarget } from '../../../src/transcripts/handoff/build-transcript.ts';
 import type { HandoffSource } from '../../../src/transcripts/handoff/handoff-source.ts';

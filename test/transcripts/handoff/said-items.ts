@@ -1,5 +1,5 @@
 /** Conversations as flat lists, to compare what was handed over with what was read: written apart from the code under test. */
-import type { ContentPart, ConversationMessage, MediaPart, TextPart } from '../../../src/core/messages.ts';
+import type { ContentPart, ConversationMessage, MediaPart, TextPart } from '../../../src/core/log/messages.ts';
 
 export type SaidItem =
   | { readonly said: 'user' | 'assistant'; readonly text: string }

@@ -1,5 +1,5 @@
 /** Small conversations, and transcripts built from them with ids and a time that are always the same. */
-import type { ConversationMessage } from '../../../src/core/messages.ts';
+import type { ConversationMessage } from '../../../src/core/log/messages.ts';
 import { ImportedMessages } from '../../../src/formats/imported-messages.ts';
 import {
   type BuildTranscriptOptions,

@@ -4,7 +4,7 @@
  * lacks: whether a call failed, calls inside a script, the result of a call whose output a crash lost.
  */
 import { MAIN_CONVERSATION } from '../../../conversation/events.ts';
-import type { Usage } from '../../../core/usage.ts';
+import type { Usage } from '../../../core/log/usage.ts';
 import type { BlockWriter, EndReason } from '../../block-writer.ts';
 import { asMilliseconds, asName, asObject, asText, type Json } from '../../json-access.ts';
 import { partsOf, reasoningTexts, thoughtTexts } from '../items/content.ts';

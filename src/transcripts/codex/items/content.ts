@@ -1,5 +1,5 @@
 /** Reads the content of Responses items: texts, images, and what tools returned. */
-import type { MediaPart, TextPart } from '../../../core/messages.ts';
+import type { MediaPart, TextPart } from '../../../core/log/messages.ts';
 import { mediaPart, mediaPartOfUrl } from '../../../formats/media.ts';
 import { asList, asName, asObject, asText, type Json } from '../../json-access.ts';
 

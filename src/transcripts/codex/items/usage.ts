@@ -1,4 +1,4 @@
-import type { Usage } from '../../../core/usage.ts';
+import type { Usage } from '../../../core/log/usage.ts';
 import { asCount, asObject, type Json } from '../../json-access.ts';
 import { tokenUsage } from '../../token-usage.ts';
 

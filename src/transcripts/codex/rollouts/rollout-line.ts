@@ -1,5 +1,5 @@
 /** One line of a Codex rollout: `{timestamp, ordinal?, type, payload, metadata?}`, parsed or repaired. */
-import { isCount } from '../../../core/message-problem.ts';
+import { isCount } from '../../../core/log/message-problem.ts';
 import { type LineRepair, parseDamaged } from '../../glued-records.ts';
 import { asName, asObject, asText, type Json, parseJson } from '../../json-access.ts';
 import { firstLines } from '../../text-lines.ts';

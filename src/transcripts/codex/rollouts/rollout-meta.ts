@@ -1,5 +1,5 @@
 /** The first line of a rollout, `session_meta`: which thread the file belongs to, and where its past is. */
-import { isCount } from '../../../core/message-problem.ts';
+import { isCount } from '../../../core/log/message-problem.ts';
 import { asName, asObject, type Json } from '../../json-access.ts';
 
 /** Where the past of a fork ends in another rollout. */

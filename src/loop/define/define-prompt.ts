@@ -1,0 +1,120 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { HoldfastError } from '../../core/errors.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
+import { isRecord } from '../../core/log/message-problem.ts';
+import { type PromptIdentity, promptIdentityText } from '../../core/log/prompt-identity.ts';
+import { closedSchema } from '../../models/closed-schema.ts';
+import { sha256 } from '../../session/read/contents.ts';
+import { type AnyTool, checkToolName } from './define-tool.ts';
+import { type ForeignTool, isForeignTool, toTool } from './foreign-tools.ts';
+import { type JsonSchema, toJsonSchema } from './json-schema.ts';
+
+/** What a model is given: instructions, tools and the shape of its output. */
+export interface Prompt<Output = undefined> extends PromptIdentity {
+  readonly instructions: string;
+  readonly tools: readonly AnyTool[];
+  readonly output?: { readonly schema: StandardSchemaV1<unknown, Output>; readonly jsonSchema: JsonSchema };
+}
+
+/** What `definePrompt` takes. */
+export interface PromptDefinition<Schema extends StandardSchemaV1 | undefined> {
+  readonly ns: string;
+  readonly key: string;
+  /** Text with `{{name}}`, bound by `evaluate(prompt, { params })`. */
+  readonly instructions: string;
+  /** Tools of ours and AI SDK `tool()` objects. The latter have no name of their own: the key in a `ToolSet` is their name. */
+  readonly tools?: ToolSet | readonly ToolEntry[];
+  /** The shape of the response; without one it is text. Objects are sent as closed: `z.object` is strict where the provider can be. */
+  readonly output?: Schema;
+  /** For schema libraries that do not convert themselves; sent as it is. */
+  readonly outputJsonSchema?: JsonSchema;
+}
+
+/** Tools by name: ours, and AI SDK `tool()` objects. */
+export type ToolSet = Readonly<Record<string, AnyTool | ForeignTool>>;
+
+/** An AI SDK `tool()` object that was given a name: `{ ...tool(…), name: 'weather' }`. */
+export type NamedForeignTool = ForeignTool & { readonly name: string };
+
+/** What a list of tools may hold. */
+type ToolEntry = AnyTool | NamedForeignTool | ToolSet;
+
+/** The output that a schema describes; without a schema there is none. */
+type OutputOf<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : undefined;
+
+const KNOWN: KnownOptions<PromptDefinition<undefined>> = {
+  ns: true,
+  key: true,
+  instructions: true,
+  tools: true,
+  output: true,
+  outputJsonSchema: true,
+};
+
+/** Defines a prompt and fixes its identity: name, instructions, and the names and schemas of its tools (D4). */
+export function definePrompt<Schema extends StandardSchemaV1 | undefined = undefined>(
+  definition: PromptDefinition<Schema>,
+): Prompt<OutputOf<Schema>> {
+  const { ns, key, instructions, output } = definition;
+  refuseUnknownOptions('definePrompt', definition, KNOWN);
+  if (!ns || !key || typeof instructions !== 'string') {
+    throw new HoldfastError('INVALID_ARGUMENT', 'a prompt has a ns, a key and instructions');
+  }
+  const tools = listTools(definition.tools ?? []);
+  const twice = tools.find((tool, i) => tools.findIndex((other) => other.name === tool.name) !== i);
+  if (twice)
+    throw new HoldfastError('INVALID_ARGUMENT', `prompt ${ns}/${key} has two tools called "${twice.name}"; rename one`);
+  const text = promptIdentityText({
+    instructions,
+    tools: tools.map((tool) => ({ name: tool.name, schema: tool.jsonSchema })),
+  });
+  return {
+    ns,
+    key,
+    hash: sha256(text),
+    instructions,
+    tools,
+    ...(output && {
+      output: {
+        schema: output as StandardSchemaV1<unknown, OutputOf<Schema>>,
+        jsonSchema:
+          definition.outputJsonSchema ?? closedSchema(toJsonSchema(output, undefined, `prompt ${ns}/${key}: output`)),
+      },
+    }),
+  };
+}
+
+function listTools(tools: ToolSet | readonly ToolEntry[]): readonly AnyTool[] {
+  return isList(tools) ? tools.flatMap(toolsIn) : toolsOf(tools);
+}
+
+/** `Array.isArray` does not narrow a list that is readonly. */
+function isList(tools: ToolSet | readonly ToolEntry[]): tools is readonly ToolEntry[] {
+  return Array.isArray(tools);
+}
+
+function toolsIn(entry: ToolEntry): readonly AnyTool[] {
+  if (isToolSet(entry)) return toolsOf(entry);
+  if (!isForeignTool(entry)) return [entry as AnyTool];
+  const { name } = entry as Partial<NamedForeignTool>;
+  if (name === undefined) {
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      'an AI SDK tool has no name of its own; pass it as { name: tool }, in the list or instead of it',
+    );
+  }
+  checkToolName(name);
+  return [toTool(name, entry)];
+}
+
+function isToolSet(entry: unknown): entry is ToolSet {
+  const isTool = (value: unknown): boolean => isForeignTool(value) || (isRecord(value) && 'jsonSchema' in value);
+  return isRecord(entry) && Object.values(entry).every(isTool);
+}
+
+function toolsOf(tools: ToolSet): readonly AnyTool[] {
+  return Object.entries(tools).map(([name, tool]) => {
+    checkToolName(name);
+    return isForeignTool(tool) ? toTool(name, tool) : { ...tool, name };
+  });
+}

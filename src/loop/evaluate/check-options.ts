@@ -1,0 +1,82 @@
+import { HoldfastError } from '../../core/errors.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
+import { limitProblem } from '../../core/limit-problem.ts';
+import { checkPrices } from '../request/prices.ts';
+import type { Budget, ChildOptions, EvaluateOptions } from './provider-adapter.ts';
+
+/** No slash: ids of calls and children are joined with it. */
+const EVALUATION_ID = /^[\w.:-]{1,200}$/;
+
+const CHILD_OPTIONS: KnownOptions<ChildOptions> = {
+  input: true,
+  params: true,
+  key: true,
+  history: true,
+  limits: true,
+  budget: true,
+  maxTurns: true,
+  maxParallelCalls: true,
+  outputRetries: true,
+  promptValidation: true,
+};
+/** The options of `evaluate`. */
+export const EVALUATE_OPTIONS: KnownOptions<EvaluateOptions> = {
+  ...CHILD_OPTIONS,
+  session: true,
+  evaluationId: true,
+  resume: true,
+  continues: true,
+  deadline: true,
+  wait: true,
+  prices: true,
+  signal: true,
+  recordProviderMetadata: true,
+  onEvent: true,
+};
+const BUDGET: KnownOptions<Budget> = {
+  maxTokens: true,
+  maxInputTokens: true,
+  maxOutputTokens: true,
+  maxCostUsd: true,
+  over: true,
+};
+const LIMITS: KnownOptions<NonNullable<EvaluateOptions['limits']>> = { model: true, maxTokens: true };
+
+/** Refuses options that do not exist, and numbers that would make the loop spin or stand still. */
+export function checkOptions(options: EvaluateOptions, of: 'evaluate' | 'ctx.evaluate' = 'evaluate'): void {
+  const { over, ...budget } = options.budget ?? {};
+  refuseUnknownOptions(of, options, of === 'evaluate' ? EVALUATE_OPTIONS : CHILD_OPTIONS);
+  refuseUnknownOptions('budget', options.budget, BUDGET);
+  refuseUnknownOptions('limits', options.limits, LIMITS);
+  const numbers = {
+    deadline: options.deadline === undefined ? undefined : Number(options.deadline),
+    maxTurns: options.maxTurns,
+    outputRetries: options.outputRetries,
+    wait: typeof options.wait === 'boolean' ? undefined : options.wait,
+    ...budget,
+  };
+  const problem = limitProblem(numbers);
+  if (problem) throw new HoldfastError('INVALID_ARGUMENT', problem);
+  if (over !== undefined && over !== 'evaluation' && over !== 'session') {
+    throw new HoldfastError('INVALID_ARGUMENT', `budget.over is 'evaluation' or 'session', not "${over}"`);
+  }
+  checkPrices(options.prices ?? {});
+  if (options.signal !== undefined && !(options.signal instanceof AbortSignal)) {
+    throw new HoldfastError('INVALID_ARGUMENT', 'signal is not an AbortSignal; give the signal of an AbortController');
+  }
+  const { evaluationId } = options;
+  if (evaluationId !== undefined && !EVALUATION_ID.test(evaluationId)) {
+    throw new HoldfastError('INVALID_ARGUMENT', 'evaluationId is up to 200 letters, digits, _, -, . and :');
+  }
+  const { continues = false, resume, key } = options;
+  if (continues !== false && resume === 'auto' && key === undefined) {
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      "continues with resume: 'auto' needs a key: without one a message that repeats the one before, such as a second \"ok\", would be taken for it; give the message's id as key",
+    );
+  }
+  const { maxParallelCalls = 1 } = options;
+  if (!(maxParallelCalls >= 1)) {
+    throw new HoldfastError('INVALID_ARGUMENT', `maxParallelCalls is ${maxParallelCalls}; at least one call must run`);
+  }
+}

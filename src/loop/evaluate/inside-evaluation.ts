@@ -1,0 +1,34 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { AnySession } from '../../session/session.ts';
+
+/**
+ * Which evaluations the running code is inside of. A tool that awaits `run` of its own session would wait for the evaluation that waits
+ * for the tool: `run` must not wait there.
+ */
+
+interface Scope {
+  readonly session: AnySession;
+  readonly outer: Scope | undefined;
+  /** Code that a tool leaves behind still carries the scope. */
+  isOver: boolean;
+}
+
+const running = new AsyncLocalStorage<Scope>();
+
+/** Runs `work` as a part of an evaluation of this session. */
+export async function insideEvaluation<T>(session: AnySession, work: () => Promise<T>): Promise<T> {
+  const scope: Scope = { session, outer: running.getStore(), isOver: false };
+  try {
+    return await running.run(scope, work);
+  } finally {
+    scope.isOver = true;
+  }
+}
+
+/** Whether this code is called by an evaluation of the session that has not ended, whichever handle that uses. */
+export function isInsideEvaluation({ store, id }: AnySession): boolean {
+  for (let scope = running.getStore(); scope; scope = scope.outer) {
+    if (!scope.isOver && scope.session.store === store && scope.session.id === id) return true;
+  }
+  return false;
+}

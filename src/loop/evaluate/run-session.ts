@@ -1,0 +1,214 @@
+import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
+import type { Evaluation } from '../../core/fold/evaluations.ts';
+import type { SessionState } from '../../core/fold/fold.ts';
+import { refuseUnknownOptions } from '../../core/known-options.ts';
+import type { SuspendReason } from '../../core/log/events.ts';
+import type { UserMessage } from '../../core/log/messages.ts';
+import { newestRunnable, planRun, type RunStep } from '../../core/plan/run-plan.ts';
+import type { Lease } from '../../ports/store.ts';
+import { refuseImported } from '../../session/change/imported.ts';
+import { type HeldLease, holdLease } from '../../session/lease.ts';
+import type { AnySession } from '../../session/session.ts';
+import { PlanChanged } from '../calls/call-guards.ts';
+import type { Prompt } from '../define/define-prompt.ts';
+import { checkOptions, EVALUATE_OPTIONS } from './check-options.ts';
+import type { Hold, LoopSettings } from './evaluate.ts';
+import { waitOf } from './evaluate-in-session.ts';
+import { isInsideEvaluation } from './inside-evaluation.ts';
+import type { EvaluationResponse, RunOptions, RunResult } from './provider-adapter.ts';
+import { respond } from './respond.ts';
+
+/**
+ * Does what a session has left, under one lease (D61). Nothing that is appended while it runs is missed:
+ *
+ *     plan ──▶ resume or begin ──▶ plan again …
+ *       └────▶ it waits, or nothing is left ──▶ release the lease, naming the seq that was planned with
+ *                                                  └──▶ refused, something was appended since: plan again
+ */
+export async function runSession<Output>(
+  settings: LoopSettings,
+  prompt: Prompt<Output>,
+  given: RunOptions,
+): Promise<RunResult<Output>> {
+  const run = newSessionRun(given);
+  refuseImported(run.session);
+  const lease = await takeLease(settings, run);
+  if ('inTheWay' in lease) return { status: 'busy', responses: [], lease: lease.inTheWay };
+  const { session } = run;
+  try {
+    for (;;) {
+      await session.refresh();
+      const { seq } = session;
+      const step = nextStep(run, session.state);
+      if ((step.do === 'resume' || step.do === 'begin') && !isOver(run)) {
+        await act({ settings, session, lease }, prompt as Prompt<unknown>, run, step);
+        continue;
+      }
+      const result = await resultOf(run, step);
+      if (isOver(run) || (await lease.release({ seq }))) return result as RunResult<Output>;
+    }
+  } finally {
+    await lease.release();
+  }
+}
+
+/** One call of `run`. */
+interface SessionRun {
+  readonly session: AnySession;
+  readonly options: Omit<RunOptions, 'session' | 'resumeCancelled'>;
+  readonly resumeCancelled: boolean;
+  /** Evaluations that it has run: a suspended one is resumed once, unless something has happened since. */
+  readonly tried: Set<string>;
+  readonly responses: EvaluationResponse<unknown>[];
+}
+
+const {
+  session: _,
+  input: __,
+  resume: ___,
+  evaluationId: ____,
+  key: _____,
+  continues: ______,
+  ...SHARED
+} = EVALUATE_OPTIONS;
+
+function newSessionRun(given: RunOptions): SessionRun {
+  if (!given?.session) throw new HoldfastError('INVALID_ARGUMENT', 'run needs a session: openSession makes one');
+  refuseUnknownOptions('run', given, { ...SHARED, session: true, resumeCancelled: true });
+  const { session, resumeCancelled = false, ...options } = given;
+  checkOptions(options);
+  return { session, options, resumeCancelled, tried: new Set(), responses: [] };
+}
+
+/** Takes the lease; another `run` is in the way, an `evaluate` is waited for, unless that one waits for this very call. */
+async function takeLease(
+  { leaseTtlMs, maxBlockedMs }: LoopSettings,
+  { session, options }: SessionRun,
+): Promise<HeldLease | { readonly inTheWay: Lease }> {
+  const { clock } = session;
+  const { deadline, wait = false, signal } = options;
+  const isInside = isInsideEvaluation(session);
+  const most = (given: boolean | number): number =>
+    isInside ? 0 : waitOf({ wait: given, ...(deadline !== undefined && { deadline }) }, clock.now());
+  try {
+    return await holdLease(session.store, session.id, {
+      clock,
+      ttlMs: leaseTtlMs,
+      maxBlockedMs,
+      runs: true,
+      waitMs: most(wait),
+      waitForEvaluateMs: most(true),
+      signal,
+    });
+  } catch (error) {
+    if (!isHoldfastError(error, 'SESSION_BUSY')) throw error;
+    return { inTheWay: error.data as Lease };
+  }
+}
+
+/** Whether nothing more may be begun: the caller does not want it any more, or its time is up. */
+function isOver({ session, options: { signal, deadline } }: SessionRun): boolean {
+  return signal?.aborted === true || (deadline !== undefined && Number(deadline) <= session.clock.now());
+}
+
+function nextStep({ session, resumeCancelled, tried }: SessionRun, state: SessionState): RunStep {
+  return planRun(state, { now: session.clock.now(), resumeCancelled, tried });
+}
+
+/** Resumes or begins one evaluation. One that fails is in the log: the next plan finds it there. */
+async function act(
+  hold: Hold,
+  prompt: Prompt<unknown>,
+  run: SessionRun,
+  step: Extract<RunStep, { readonly do: 'resume' | 'begin' }>,
+): Promise<void> {
+  const { session } = hold;
+  const { options, tried, responses } = run;
+  try {
+    const { evaluateUnderLease } = await import('./evaluate.ts'); // as `evaluateInSession`: with the first work
+    const response = await (step.do === 'resume'
+      ? evaluateUnderLease(hold, prompt, { ...options, resume: { evaluationId: step.evaluation.id } }, MAIN)
+      : begin({ evaluateUnderLease, hold }, prompt, run, step));
+    tried.add(response.evaluationId);
+    responses.push(response);
+  } catch (error) {
+    if (error instanceof PlanChanged) return; // the input was withdrawn, or a person has decided otherwise
+    await session.refresh();
+    if (newestRunnable(session.state.record.evaluations)?.status !== 'failed') throw error;
+  }
+}
+
+const MAIN = { conversationId: 'main' } as const;
+
+type Beginning = Extract<RunStep, { readonly do: 'begin' }>;
+
+async function begin(
+  { evaluateUnderLease, hold }: Pick<typeof import('./evaluate.ts'), 'evaluateUnderLease'> & { readonly hold: Hold },
+  prompt: Prompt<unknown>,
+  run: SessionRun,
+  step: Beginning,
+): Promise<EvaluationResponse<unknown>> {
+  const { input, continues, supersedes } = step;
+  // External content is loaded: the session stores it again, for the message.
+  const [said] = await hold.session.resolve([{ content: input.content } as UserMessage]);
+  const content = (said as UserMessage).content;
+  return evaluateUnderLease(
+    hold,
+    prompt,
+    { ...run.options, input: content, key: input.id, resume: false, ...(continues !== undefined && { continues }) },
+    {
+      ...MAIN,
+      placing: { inputId: input.id, guard: (state) => unlessPlannedOtherwise(step, nextStep(run, state)) },
+      ...(supersedes && { stopped: supersedes }),
+    },
+  );
+}
+
+/**
+ * Throws `PlanChanged` when the log has changed what is to be done: the input was withdrawn, or the evaluation that it
+ * would supersede was abandoned, is to be resumed, or was cancelled again after the input was sent.
+ */
+function unlessPlannedOtherwise(step: Beginning, now: RunStep): void {
+  const isSame =
+    now.do === 'begin' &&
+    now.input.id === step.input.id &&
+    now.continues === step.continues &&
+    now.supersedes === step.supersedes;
+  if (!isSame) throw new PlanChanged(`input ${step.input.id} is not what comes next any more`);
+}
+
+/** Why the run stops here. */
+async function resultOf({ session, responses }: SessionRun, step: RunStep): Promise<RunResult<unknown>> {
+  if (step.do === 'idle') return { status: 'idle', responses };
+  if (step.do === 'begin') return { status: 'suspended', responses };
+  const { evaluation } = step;
+  if (evaluation.status === 'failed') return { status: 'failed', responses, error: failureOf(evaluation) };
+  if (responses.at(-1)?.evaluationId === evaluation.id) return { status: 'suspended', responses };
+  return { status: 'suspended', responses: [...responses, await waitingResponse(session, evaluation)] };
+}
+
+function failureOf({ id, error }: Evaluation): HoldfastError {
+  const { code, message } = error ?? { code: 'EVALUATION_FAILED', message: 'it failed' };
+  const next = 'call session.abandon, and what was sent since is run';
+  return new HoldfastError(code, `evaluation ${id} failed: ${message}; ${next}`);
+}
+
+/** The response of an evaluation that waits and was not touched. */
+function waitingResponse(session: AnySession, { id, reason, until }: Evaluation): Promise<EvaluationResponse<unknown>> {
+  const ofPerson = session.pending({ evaluationId: id }).filter(({ deferred }) => !deferred);
+  const pending = ofPerson.map(({ evaluationId, turn, callId, attempt }) => ({ evaluationId, turn, callId, attempt }));
+  const timer = until !== undefined && { wakeAt: until };
+  const why = reason ?? 'CANCELLED';
+  return respond(session, id, { status: 'suspended', reason: why, message: WAITS[why], pending, ...timer });
+}
+
+const WAITS: Readonly<Record<SuspendReason, string>> = {
+  APPROVAL_REQUIRED: 'calls wait for approval: session.approve or session.deny, then run again',
+  TOOL_OUTCOME_UNKNOWN: 'the outcome of calls is unknown: session.settle, then run again',
+  TIMER_PENDING: 'a call waits until a time; a worker or the next run continues it then, session.resume at once',
+  DEADLINE_EXCEEDED: 'the deadline had passed; run again with a later one',
+  BUDGET_EXCEEDED: 'its budget is used up; session.resume with a larger one, or run again with one',
+  TURN_LIMIT: 'its turns are used up; run again with a higher maxTurns',
+  CANCELLED: 'it was cancelled; send something else, or run again with resumeCancelled',
+  PROVIDER_FAILED: 'the provider failed; run again, or session.abandon',
+};
