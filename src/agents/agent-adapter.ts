@@ -6,7 +6,7 @@ import type { AdapterStateSnapshot, AdapterStateType } from '../core/log/adapter
 import { adapterStateFor } from '../core/log/composite-adapter-state.ts';
 import type { Prompt } from '../loop/define/define-prompt.ts';
 import { slicesOf } from '../loop/define/tool-slices.ts';
-import { streamEvaluation } from '../loop/evaluate/create-adapter.ts';
+import { streamEvents } from '../loop/evaluate/create-adapter.ts';
 import type { LoopSettings } from '../loop/evaluate/evaluate.ts';
 import { evaluateInSession } from '../loop/evaluate/evaluate-in-session.ts';
 import type {
@@ -236,7 +236,8 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
     adapterType,
     evaluate,
     run,
-    stream: (prompt, given) => streamEvaluation((onEvent) => evaluate(prompt, { ...given, onEvent }), given),
+    stream: (prompt, given) =>
+      streamEvents((onEvent) => evaluate(prompt, { ...given, onEvent } as EvaluateOptions), given?.onEvent),
     capture: async (session) => captures.get(session.id)?.(),
   };
 }

@@ -56,8 +56,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
   readonly readOnly: boolean;
   readonly drafts: DraftPolicy;
   readonly #options: OpenSessionOptions<Slices>;
-  readonly #slices: readonly AnySlice[];
-  readonly #fold: Fold;
+  readonly #createFold: (slices: readonly AnySlice[]) => Fold;
   readonly #report: (error: unknown) => void;
   readonly #listeners: Listeners;
   readonly #log: FoldedLog;
@@ -78,22 +77,23 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
   ): Promise<SessionHandle<Slices>> {
     const { store, id, upcasters = {}, slices = [], readOnly = false } = options;
     const report = reporter(options.onError);
-    const fold = createFold(slices, (slice, event, cause) => {
-      const why = `slice "${slice}" could not fold ${event.type} at ${event.seq}: ${messageOf(cause)}`;
-      report(new HoldfastError('EVENT_INVALID', why, { cause }));
-    });
+    const foldOf = (all: readonly AnySlice[]): Fold =>
+      createFold(all, (slice, event, cause) => {
+        const why = `slice "${slice}" could not fold ${event.type} at ${event.seq}: ${messageOf(cause)}`;
+        report(new HoldfastError('EVENT_INVALID', why, { cause }));
+      });
     const listeners = new Listeners(report);
     const changed = listeners.notify.bind(listeners);
     const { incarnation, revision } = await store.head(id);
     const onUpcastError = oncePerEvent(report);
     const log = await FoldedLog.load(
-      { store, sessionId: id, incarnation, fold, slices, upcasters, changed, onUpcastError },
+      { store, sessionId: id, incarnation, fold: foldOf(slices), slices, upcasters, changed, onUpcastError },
       revision,
     );
     if (readOnly && log.state.seq === 0) {
       throw new HoldfastError('SESSION_NOT_FOUND', `there is no session ${id}; open it without readOnly to begin it`);
     }
-    const session = new SessionHandle(options, { fold, log, listeners, report, incarnation });
+    const session = new SessionHandle(options, { foldOf, log, listeners, report, incarnation });
     await session.#snapshots.writeIfDue();
     return session;
   }
@@ -101,7 +101,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
   private constructor(
     options: OpenSessionOptions<Slices>,
     parts: {
-      readonly fold: Fold;
+      readonly foldOf: (slices: readonly AnySlice[]) => Fold;
       readonly log: FoldedLog;
       readonly listeners: Listeners;
       readonly report: (error: unknown) => void;
@@ -109,7 +109,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
     },
   ) {
     super();
-    const { id, store, clock = systemClock, readOnly = false, slices = [], redactText } = options;
+    const { id, store, clock = systemClock, readOnly = false, redactText } = options;
     const { log } = parts;
     this.id = id;
     this.store = store;
@@ -121,12 +121,11 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
       ...(options.redact && { hidesArguments: true as const }),
     };
     this.#options = options;
-    this.#slices = slices;
-    this.#fold = parts.fold;
+    this.#createFold = parts.foldOf;
     this.#log = log;
     this.#listeners = parts.listeners;
     this.#report = parts.report;
-    this.#snapshots = new SessionSnapshots(this, { log, held: this.#held, slices, report: parts.report });
+    this.#snapshots = new SessionSnapshots(this, { log, held: this.#held, report: parts.report });
     const isRedacted = (call: CallRef): boolean =>
       findCall(log.state.record.evaluations, call)?.argumentsRedacted === true;
     this.#intake = new EventIntake({ ...options, clock, isRedacted, hold: (contents) => this.#held.hold(contents) });
@@ -185,6 +184,20 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
     }
   }
 
+  /** Not part of `Session`: `addSlices` calls it. */
+  async addSlices(slices: readonly AnySlice[]): Promise<void> {
+    const known = new Map(this.#log.slices.map((slice) => [slice.name, slice]));
+    const added = slices.filter(({ name }) => !known.has(name));
+    const other = slices.find((slice) => known.has(slice.name) && known.get(slice.name) !== slice);
+    if (other) {
+      throw new HoldfastError(
+        'INVALID_ARGUMENT',
+        `session ${this.id} was opened with another slice called "${other.name}" than a tool of the agent uses; define it once and give both the same one, or rename one`,
+      );
+    }
+    if (added.length > 0) await this.#log.addSlices(added, this.#createFold([...this.#log.slices, ...added]));
+  }
+
   send(input: string | InputContent, options: SendOptions = {}): Promise<SentInput> {
     this.#inbox ??= this.#inboxAccess();
     return sendInput(this.#inbox, input, options);
@@ -216,7 +229,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
     return runTransaction(this.store, this.id, async (beforeCommit) => {
       await this.refresh(); // another process may have committed what this one must see
       const { id, state } = this;
-      const tx = new StagedSession<Slices>({ id, state }, this.#fold, this.#intake);
+      const tx = new StagedSession<Slices>({ id, state }, this.#log.fold, this.#intake);
       try {
         const result = await body(tx);
         const events = tx.close() as readonly AnyEvent[];
@@ -233,7 +246,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
 
   stage(): StagedSession {
     this.#assertWritable();
-    return new StagedSession(this, this.#fold, this.#intake);
+    return new StagedSession(this, this.#log.fold, this.#intake);
   }
 
   observe<S extends AnySlice>(slice: S, observer: SliceObserver<StateOf<S>>): () => void {
@@ -308,15 +321,15 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
 
   async restore(input: Snapshot | string, options: RestoreOptions = {}): Promise<void> {
     this.#assertWritable();
-    const known = this.#slices.map((slice) => slice.name);
+    const known = this.#log.slices.map((slice) => slice.name);
     const snapshot = parseSnapshot(input, { ...options, known, hash: sha256 });
     await this.#log.refresh();
     const restored = await restoredSlices(snapshot, {
       sessionId: this.id,
       seq: this.seq,
       createdAt: this.summary?.createdAt,
-      slices: this.#slices,
-      fold: this.#fold,
+      slices: this.#log.slices,
+      fold: this.#log.fold,
       read: (limit) => this.#log.read({ limit }),
     });
     const messages = (restored.slices.messages ?? []) as readonly ConversationMessage[];

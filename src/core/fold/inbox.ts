@@ -17,6 +17,8 @@ export interface InboxInput {
   readonly seq: number;
   readonly at: string;
   readonly mode: InputMode;
+  /** The name of the agent that it is for. */
+  readonly agent?: string;
   readonly by?: string;
   readonly status: InputStatus;
   /** Its content. Absent once it is placed: the message has it. */
@@ -45,8 +47,9 @@ export function inboxOf(items: Iterable<InboxInput>): Inbox {
 
 /** Queueing the same input again changes nothing. */
 export function queueInput(inbox: Inbox, event: InputQueued): Inbox {
-  const { seq, at, inputId: id, mode, content, by } = event;
-  const item: InboxInput = { id, seq, at, mode, status: 'queued', content, ...(by !== undefined && { by }) };
+  const { seq, at, inputId: id, mode, content, agent, by } = event;
+  const named = { ...(agent !== undefined && { agent }), ...(by !== undefined && { by }) };
+  const item: InboxInput = { id, seq, at, mode, status: 'queued', content, ...named };
   const items = inbox.items.add(item);
   if (items === inbox.items) return inbox;
   const last = inbox.items.length;

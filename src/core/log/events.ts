@@ -98,6 +98,8 @@ export type InputQueued = EventEnvelope & {
   readonly inputId: string;
   readonly mode: InputMode;
   readonly content: InputContent;
+  /** The name of the agent that it is for; without one the newest evaluation's agent, or the only one (D80). */
+  readonly agent?: string;
   /** Who sent it. */
   readonly by?: string;
 };

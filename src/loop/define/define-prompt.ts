@@ -40,7 +40,7 @@ export type NamedForeignTool = ForeignTool & { readonly name: string };
 type ToolEntry = AnyTool | NamedForeignTool | ToolSet;
 
 /** The output that a schema describes; without a schema there is none. */
-type OutputOf<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : undefined;
+export type OutputOf<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : undefined;
 
 const KNOWN: KnownOptions<PromptDefinition<undefined>> = {
   ns: true,

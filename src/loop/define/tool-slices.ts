@@ -1,6 +1,5 @@
-import { HoldfastError } from '../../core/errors.ts';
 import type { AnySlice } from '../../core/fold/slices.ts';
-import type { SessionView } from '../../core/views/session-view.ts';
+import type { AnySession } from '../../session/session.ts';
 import type { Prompt } from './define-prompt.ts';
 
 /** The slices that a prompt's tools declare, each once. */
@@ -8,14 +7,13 @@ export function slicesOf({ tools }: Pick<Prompt<unknown>, 'tools'>): readonly An
   return [...new Set(tools.flatMap((tool) => tool.slices ?? []))];
 }
 
-/** Throws `SLICE_UNKNOWN` when a session lacks a slice of a tool: the tool's events would be recorded and fold into nothing. */
-export function requireSlices({ id, state }: SessionView, { tools }: Pick<Prompt<unknown>, 'tools'>): void {
-  for (const { name, slices = [] } of tools) {
-    const missing = slices.find((slice) => !state.slices.has(slice.name));
-    if (!missing) continue;
-    throw new HoldfastError(
-      'SLICE_UNKNOWN',
-      `tool "${name}" uses the slice "${missing.name}", which session ${id} was not opened with; pass it to openSession({ slices })`,
-    );
-  }
+/** The method of the session's handle, which the public interface leaves out. */
+interface TakesSlices {
+  addSlices(slices: readonly AnySlice[]): Promise<void>;
+}
+
+/** Makes a session fold the slices of a prompt's tools, too, from the start of its log (D80). Costs nothing when it does already. */
+export function addSlices(session: AnySession, prompt: Pick<Prompt<unknown>, 'tools'>): Promise<void> | undefined {
+  const slices = slicesOf(prompt);
+  return slices.length === 0 ? undefined : (session as unknown as TakesSlices).addSlices(slices);
 }

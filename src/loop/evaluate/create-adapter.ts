@@ -10,13 +10,7 @@ import { checkPrices, type Prices } from '../request/prices.ts';
 import type { RecordProviderMetadata } from '../request/provider-metadata.ts';
 import type { LoopSettings } from './evaluate.ts';
 import { evaluateInSession } from './evaluate-in-session.ts';
-import type {
-  EvaluateOptions,
-  EvaluationEvent,
-  EvaluationResponse,
-  EvaluationStream,
-  ProviderAdapter,
-} from './provider-adapter.ts';
+import type { EvaluateOptions, EvaluationResponse, ProviderAdapter } from './provider-adapter.ts';
 import { runSession } from './run-session.ts';
 
 /** Options of `createAdapter`. */
@@ -95,16 +89,17 @@ export function createAdapter(options: AdapterOptions): ProviderAdapter {
   return {
     evaluate,
     run: (prompt, given) => runSession(settings, prompt, given),
-    stream: (prompt, given) => streamEvaluation((onEvent) => evaluate(prompt, { ...given, onEvent }), given),
+    stream: (prompt, given) =>
+      streamEvents((onEvent) => evaluate(prompt, { ...given, onEvent } as EvaluateOptions), given?.onEvent),
   };
 }
 
-/** Runs an evaluation and yields its events, in order; unread events only cost memory. */
-export function streamEvaluation<Output>(
-  start: (onEvent: (event: EvaluationEvent) => void) => Promise<EvaluationResponse<Output>>,
-  given: EvaluateOptions = {},
-): EvaluationStream<Output> {
-  const waiting: EvaluationEvent[] = [];
+/** Starts a run and yields its events, in order; unread events only cost memory. `also` gets every event, too. */
+export function streamEvents<Event, Response>(
+  start: (onEvent: (event: Event) => unknown) => Promise<Response>,
+  also?: (event: Event) => unknown,
+): AsyncIterable<Event> & { readonly response: Promise<Response> } {
+  const waiting: Event[] = [];
   const sleepers = new Set<() => void>();
   const wake = (): void => {
     for (const sleeper of sleepers) sleeper();
@@ -114,7 +109,7 @@ export function streamEvaluation<Output>(
   const response = start((event) => {
     waiting.push(event);
     wake();
-    return given.onEvent?.(event); // whatever it throws or rejects with is the loop's to deal with
+    return also?.(event); // whatever it throws or rejects with is the loop's to deal with
   }).finally(() => {
     ended = true;
     wake();
@@ -124,11 +119,11 @@ export function streamEvaluation<Output>(
     response,
     async *[Symbol.asyncIterator]() {
       for (;;) {
-        for (let event = waiting.shift(); event; event = waiting.shift()) yield event;
+        for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) yield event;
         if (ended) break;
         await new Promise<void>((resolve) => sleepers.add(resolve));
       }
-      await response; // a failed evaluation ends the iteration with its error
+      await response; // a run that failed ends the iteration with its error
     },
   };
 }

@@ -11,7 +11,7 @@ import { CallDrafts } from '../calls/call-progress.ts';
 import { ChildIndex } from '../calls/child-index.ts';
 import type { Prompt } from '../define/define-prompt.ts';
 import { describeError } from '../define/tool-result.ts';
-import { requireSlices } from '../define/tool-slices.ts';
+import { addSlices } from '../define/tool-slices.ts';
 import { DraftWriter } from '../request/draft-writer.ts';
 import type { Prices } from '../request/prices.ts';
 import type { RecordProviderMetadata } from '../request/provider-metadata.ts';
@@ -136,7 +136,7 @@ async function evaluateConversation(
 ): Promise<EvaluationResponse<unknown>> {
   const found = findEvaluation(around.session, prompt, options, place.conversationId);
   if (found && !isOpen(found)) return recordedAnswer(around.session, prompt, found);
-  requireSlices(around.session, prompt);
+  await addSlices(around.session, prompt);
   const stop = found?.cancelRequest && cancelled(found.cancelRequest);
   if (found && stop && found.status === 'suspended' && options.resume === 'auto') {
     const { reason, message } = stop;

@@ -189,6 +189,8 @@ export interface EvaluationStream<Output, Slices extends readonly AnySlice[] = r
 export interface RunOptions<Slices extends readonly AnySlice[] = readonly AnySlice[]>
   extends Omit<EvaluateOptions<Slices>, 'session' | 'input' | 'resume' | 'evaluationId' | 'key' | 'continues'> {
   readonly session: AnySession | Session<Slices>;
+  /** Ends when this input has its response, and leaves what was sent after it. Another `run` of the session is followed meanwhile. */
+  readonly until?: string;
   /** Resume an evaluation that was cancelled, instead of superseding it when something was sent since (D61). */
   readonly resumeCancelled?: boolean;
   /** Wait while another `run` has the session, at most so many milliseconds (`true`: until `deadline` or `signal`), before `busy`. */
@@ -199,9 +201,10 @@ export interface RunOptions<Slices extends readonly AnySlice[] = readonly AnySli
 export interface RunResult<Output = undefined> {
   /**
    * `idle`: nothing is left. `suspended`: an evaluation waits, see the last of `responses`. `failed`: an evaluation failed
-   * with `error`; `session.abandon` unblocks the queue. `busy`: another `run` has the session, and does what is left.
+   * with `error`; `session.abandon` unblocks the queue. `busy`: another `run` has the session, and does what is left. `left`: something
+   * is left that this call does not do: what was sent after `until`, or the work of another agent.
    */
-  readonly status: 'idle' | 'suspended' | 'failed' | 'busy';
+  readonly status: 'idle' | 'suspended' | 'failed' | 'busy' | 'left';
   /** Of the evaluations that this call ran, in order. */
   readonly responses: readonly EvaluationResponse<Output>[];
   /** The lease of the process that runs the session, if it is busy. */

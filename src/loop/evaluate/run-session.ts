@@ -1,9 +1,11 @@
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { Evaluation } from '../../core/fold/evaluations.ts';
 import type { SessionState } from '../../core/fold/fold.ts';
-import { refuseUnknownOptions } from '../../core/known-options.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
+import { agentName } from '../../core/log/agent-name.ts';
 import type { SuspendReason } from '../../core/log/events.ts';
 import type { UserMessage } from '../../core/log/messages.ts';
+import { agentOfStep, inputOutcome } from '../../core/plan/input-outcome.ts';
 import { newestRunnable, planRun, type RunStep } from '../../core/plan/run-plan.ts';
 import type { Lease } from '../../ports/store.ts';
 import { refuseImported } from '../../session/change/imported.ts';
@@ -40,10 +42,13 @@ export async function runSession<Output>(
       await session.refresh();
       const { seq } = session;
       const step = nextStep(run, session.state);
-      if ((step.do === 'resume' || step.do === 'begin') && !isOver(run)) {
+      const hasWork = step.do === 'resume' || step.do === 'begin';
+      const isLeft = hasWork && (hasResponse(run, step) || !isOf(agentName(prompt), run, step));
+      if (hasWork && !isLeft && !isOver(run)) {
         await act({ settings, session, lease }, prompt as Prompt<unknown>, run, step);
         continue;
       }
+      if (isLeft) return { status: 'left', responses: run.responses as EvaluationResponse<Output>[] };
       const result = await resultOf(run, step);
       if (isOver(run) || (await lease.release({ seq }))) return result as RunResult<Output>;
     }
@@ -55,7 +60,8 @@ export async function runSession<Output>(
 /** One call of `run`. */
 interface SessionRun {
   readonly session: AnySession;
-  readonly options: Omit<RunOptions, 'session' | 'resumeCancelled'>;
+  readonly options: Omit<RunOptions, 'session' | 'until' | 'resumeCancelled'>;
+  readonly until: string | undefined;
   readonly resumeCancelled: boolean;
   /** Evaluations that it has run: a suspended one is resumed once, unless something has happened since. */
   readonly tried: Set<string>;
@@ -72,24 +78,40 @@ const {
   ...SHARED
 } = EVALUATE_OPTIONS;
 
+/** The options of `run` beside the session. */
+export const RUN_OPTIONS: KnownOptions<Omit<RunOptions, 'session'>> = { ...SHARED, until: true, resumeCancelled: true };
+
 function newSessionRun(given: RunOptions): SessionRun {
   if (!given?.session) throw new HoldfastError('INVALID_ARGUMENT', 'run needs a session: openSession makes one');
-  refuseUnknownOptions('run', given, { ...SHARED, session: true, resumeCancelled: true });
-  const { session, resumeCancelled = false, ...options } = given;
+  refuseUnknownOptions('run', given, { ...RUN_OPTIONS, session: true });
+  const { session, until, resumeCancelled = false, ...options } = given;
   checkOptions(options);
-  return { session, options, resumeCancelled, tried: new Set(), responses: [] };
+  return { session, options, until, resumeCancelled, tried: new Set(), responses: [] };
+}
+
+/** Whether the input that the caller waits for has its response: nothing that a runner would do next changes it. */
+function hasResponse({ session, until }: SessionRun, step: RunStep): boolean {
+  return until !== undefined && inputOutcome(session.state, until, step)?.isFinal === true;
+}
+
+/** Whether a step is this agent's. Without `until`, every runner begins with inputs that name no agent. */
+function isOf(name: string, { session, until }: SessionRun, step: RunStep): boolean {
+  if (until === undefined) return step.do !== 'begin' || step.input.agent === undefined || step.input.agent === name;
+  return (agentOfStep(session.state, step) ?? name) === name;
 }
 
 /** Takes the lease; another `run` is in the way, an `evaluate` is waited for, unless that one waits for this very call. */
 async function takeLease(
   { leaseTtlMs, maxBlockedMs }: LoopSettings,
-  { session, options }: SessionRun,
+  run: SessionRun,
 ): Promise<HeldLease | { readonly inTheWay: Lease }> {
+  const { session, options } = run;
   const { clock } = session;
-  const { deadline, wait = false, signal } = options;
+  const { deadline, wait = false } = options;
   const isInside = isInsideEvaluation(session);
   const most = (given: boolean | number): number =>
     isInside ? 0 : waitOf({ wait: given, ...(deadline !== undefined && { deadline }) }, clock.now());
+  const following = follow(run);
   try {
     return await holdLease(session.store, session.id, {
       clock,
@@ -98,12 +120,25 @@ async function takeLease(
       runs: true,
       waitMs: most(wait),
       waitForEvaluateMs: most(true),
-      signal,
+      signal: following.signal,
     });
   } catch (error) {
     if (!isHoldfastError(error, 'SESSION_BUSY')) throw error;
     return { inTheWay: error.data as Lease };
+  } finally {
+    following.stop();
   }
+}
+
+/** Ends the wait for the lease when the process that holds it has responded to the input. */
+function follow(run: SessionRun): { readonly signal: AbortSignal | undefined; readonly stop: () => void } {
+  const { session, until, options } = run;
+  if (until === undefined) return { signal: options.signal, stop: () => {} };
+  const responded = new AbortController();
+  const stop = session.subscribe(() => {
+    if (hasResponse(run, nextStep(run, session.state))) responded.abort();
+  });
+  return { signal: AbortSignal.any([responded.signal, ...(options.signal ? [options.signal] : [])]), stop };
 }
 
 /** Whether nothing more may be begun: the caller does not want it any more, or its time is up. */
@@ -187,14 +222,18 @@ async function resultOf({ session, responses }: SessionRun, step: RunStep): Prom
   return { status: 'suspended', responses: [...responses, await waitingResponse(session, evaluation)] };
 }
 
-function failureOf({ id, error }: Evaluation): HoldfastError {
+/** The error of an evaluation that failed. */
+export function failureOf({ id, error }: Evaluation): HoldfastError {
   const { code, message } = error ?? { code: 'EVALUATION_FAILED', message: 'it failed' };
   const next = 'call session.abandon, and what was sent since is run';
   return new HoldfastError(code, `evaluation ${id} failed: ${message}; ${next}`);
 }
 
 /** The response of an evaluation that waits and was not touched. */
-function waitingResponse(session: AnySession, { id, reason, until }: Evaluation): Promise<EvaluationResponse<unknown>> {
+export function waitingResponse(
+  session: AnySession,
+  { id, reason, until }: Evaluation,
+): Promise<EvaluationResponse<unknown>> {
   const ofPerson = session.pending({ evaluationId: id }).filter(({ deferred }) => !deferred);
   const pending = ofPerson.map(({ evaluationId, turn, callId, attempt }) => ({ evaluationId, turn, callId, attempt }));
   const timer = until !== undefined && { wakeAt: until };

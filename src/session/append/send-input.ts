@@ -31,6 +31,8 @@ export interface SendOptions {
   readonly id?: string;
   /** `next` unless given. */
   readonly mode?: InputMode;
+  /** The name of the agent that it is for; without one the newest evaluation's agent, or the only one (D80). */
+  readonly agent?: string;
   /** The sender. */
   readonly by?: string;
 }
@@ -41,7 +43,7 @@ export interface SentInput extends Pick<QueuedInput, 'id' | 'seq' | 'mode' | 'wa
   readonly status: InboxInput['status'];
 }
 
-const SEND: KnownOptions<SendOptions> = { id: true, mode: true, by: true };
+const SEND: KnownOptions<SendOptions> = { id: true, mode: true, agent: true, by: true };
 const MAX_ID_LENGTH = 200;
 /** An upper bound for the characters of an input's event beside its content. */
 const ENVELOPE = 1024;
@@ -53,10 +55,11 @@ export async function sendInput(
   options: SendOptions,
 ): Promise<SentInput> {
   refuseUnknownOptions('send', options, SEND);
-  const { id: inputId = uniqueId('in_'), mode = 'next', by } = options;
+  const { id: inputId = uniqueId('in_'), mode = 'next', agent, by } = options;
   checkId(inputId);
   if (mode !== 'next' && mode !== 'steer') throw invalid(`mode is 'next' or 'steer', not ${String(mode)}`);
-  const accepted = acceptInput(access, input, inputId, mode, by);
+  const given = { inputId, mode, ...(agent !== undefined && { agent }), ...(by !== undefined && { by }) };
+  const accepted = acceptInput(access, input, given);
   const [queued] = accepted.events;
   const isNew = (state: SessionState): boolean => {
     const known = state.record.inbox.items.get(inputId);
@@ -81,22 +84,17 @@ export async function sendInput(
   return { id: inputId, seq: item.seq, mode: item.mode, status: item.status, ...(waitsFor && { waitsFor }) };
 }
 
-/** The event of an input, ready to be appended. That of a text is made here, of texts that were checked: it needs no copy. */
+/** The event of an input, ready to be appended. That of a short text is made here, of texts that were checked: it needs no copy. */
 function acceptInput(
   { accept }: InboxAccess,
   input: string | InputContent,
-  inputId: string,
-  mode: InputMode,
-  by: string | undefined,
+  given: Pick<InputQueued, 'inputId' | 'mode' | 'agent' | 'by'>,
 ): AcceptedEvents {
-  if (typeof input === 'string' && input !== '' && by === undefined) {
-    return accept(
-      { type: 'input/queued', inputId, mode, content: [{ type: 'text', text: input }] },
-      input.length + ENVELOPE,
-    );
+  if (typeof input !== 'string' || input === '' || given.by !== undefined) {
+    return accept({ type: 'input/queued', ...given, content: contentOf(input) });
   }
-  const content = contentOf(input);
-  return accept({ type: 'input/queued', inputId, mode, content, ...(by !== undefined && { by }) });
+  const content = [{ type: 'text', text: input }];
+  return accept({ type: 'input/queued', ...given, content }, input.length + (given.agent?.length ?? 0) + ENVELOPE);
 }
 
 /** Takes a queued input back. False when it was placed already. */

@@ -98,6 +98,7 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Ch
     inputId: text,
     mode: (value) => value === 'next' || value === 'steer',
     content: (value) => inputProblem(value) === undefined,
+    agent: optional(text),
     by: optional(text),
   },
   'input/withdrawn': { inputId: text, queuedSeq: isCount, by: optional(text) },

@@ -22,7 +22,7 @@ export interface FoldedLogOptions {
 
 /** One session's log, read and folded as far as this handle knows it. */
 export class FoldedLog {
-  readonly #options: FoldedLogOptions;
+  #options: FoldedLogOptions;
   #state: SessionState;
   #opaque: ReadonlyMap<string, SliceSnapshot>;
   /** The revision of the log that was folded: a snapshot of another one may hold erased text. */
@@ -57,6 +57,20 @@ export class FoldedLog {
 
   get state(): SessionState {
     return this.#state;
+  }
+
+  get fold(): Fold {
+    return this.#options.fold;
+  }
+
+  get slices(): readonly AnySlice[] {
+    return this.#options.slices;
+  }
+
+  /** Folds more slices from now on, each from the start of the log or its part of the snapshot (D6). `fold` folds all of them. */
+  async addSlices(added: readonly AnySlice[], fold: Fold): Promise<void> {
+    this.#options = { ...this.#options, fold, slices: [...this.slices, ...added] };
+    await this.refoldSlices();
   }
 
   /** Slices of the snapshot that this process does not define: they go into the next one (D6). */

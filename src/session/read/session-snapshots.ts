@@ -1,6 +1,5 @@
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { SessionState } from '../../core/fold/fold.ts';
-import type { AnySlice } from '../../core/fold/slices.ts';
 import { type Snapshot, sealSnapshot, snapshotText, takeSnapshot } from '../../core/fold/snapshot.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { type ContentSource, contentHashes, sha256 } from './contents.ts';
@@ -20,7 +19,6 @@ interface SnapshotSource extends ContentSource {
 interface SnapshotParts {
   readonly log: FoldedLog;
   readonly held: HeldContents;
-  readonly slices: readonly AnySlice[];
   readonly report: (error: unknown) => void;
 }
 
@@ -29,16 +27,14 @@ export class SessionSnapshots {
   readonly #source: SnapshotSource;
   readonly #log: FoldedLog;
   readonly #held: HeldContents;
-  readonly #slices: readonly AnySlice[];
   readonly #report: (error: unknown) => void;
   /** The last seq that the stored snapshot covers. */
   #writtenSeq: number;
 
-  constructor(source: SnapshotSource, { log, held, slices, report }: SnapshotParts) {
+  constructor(source: SnapshotSource, { log, held, report }: SnapshotParts) {
     this.#source = source;
     this.#log = log;
     this.#held = held;
-    this.#slices = slices;
     this.#report = report;
     this.#writtenSeq = log.state.seq - log.replayed;
   }
@@ -126,7 +122,7 @@ export class SessionSnapshots {
     return takeSnapshot(state, {
       sessionId: id,
       at: new Date(clock.now()).toISOString(),
-      slices: this.#slices,
+      slices: this.#log.slices,
       opaque,
       missingContents: contentNames(state).filter((name) => !contents || !Object.hasOwn(contents, name)),
       ...(contents && { contents }),

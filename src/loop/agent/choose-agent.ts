@@ -1,0 +1,44 @@
+import { HoldfastError } from '../../core/errors.ts';
+import { agentOfStep } from '../../core/plan/input-outcome.ts';
+import { planRun } from '../../core/plan/run-plan.ts';
+import type { AnySession } from '../../session/session.ts';
+import type { Agent } from './agent.ts';
+
+/** The agents of a server or a worker: by name, or a function that chooses one; `undefined` leaves the session to other processes. */
+export type Agents =
+  | Readonly<Record<string, Agent<unknown>>>
+  | ((session: AnySession) => Agent<unknown> | undefined | Promise<Agent<unknown> | undefined>);
+
+/** Throws `INVALID_ARGUMENT` for agents that cannot be chosen from. */
+export function checkAgents(what: string, agents: Agents): void {
+  if (typeof agents === 'function') return;
+  if (typeof agents !== 'object' || agents === null) {
+    throw new HoldfastError('INVALID_ARGUMENT', `${what} needs agents: { name: agent }, or a function of the session`);
+  }
+  for (const [name, agent] of Object.entries(agents)) {
+    if (agent?.name === name) continue;
+    const is = typeof agent?.run === 'function' ? `the agent "${agent.name}"` : 'no agent of createAgent';
+    throw new HoldfastError('INVALID_ARGUMENT', `agents.${name} of ${what} is ${is}; the key must be the agent's name`);
+  }
+}
+
+/**
+ * The agent that does the next step of a session (D80): the open evaluation's, the one that the input names, the newest evaluation's, or
+ * the only one. Throws `AGENT_UNKNOWN` when several could: it is never guessed.
+ */
+export async function chooseAgent(agents: Agents, session: AnySession): Promise<Agent<unknown> | undefined> {
+  if (typeof agents === 'function') return agents(session);
+  const step = planRun(session.state, { now: session.clock.now(), tried: new Set() });
+  const name = agentOfStep(session.state, step);
+  const all = Object.values(agents);
+  if (name === undefined ? all.length === 1 : Object.hasOwn(agents, name)) {
+    return name === undefined ? all[0] : agents[name];
+  }
+  const known = all.map((agent) => agent.name).join(', ') || 'none';
+  throw new HoldfastError(
+    'AGENT_UNKNOWN',
+    name === undefined
+      ? `session ${session.id} does not say which agent runs it; send its input with { agent }, one of: ${known}`
+      : `session ${session.id} is run by the agent "${name}", which this process does not have; it has: ${known}`,
+  );
+}
