@@ -1,6 +1,6 @@
 /** Scenarios in which people decide, edit, erase, send and cancel. */
 import { setImmediate } from 'node:timers/promises';
-import { createAdapter, definePrompt, defineSubagent, textOf } from '../../src/index.ts';
+import { createAdapter, createAgent, definePrompt, defineSubagent, textOf } from '../../src/index.ts';
 import {
   approveEdited,
   call,
@@ -154,6 +154,25 @@ export const PEOPLE_SCENARIOS: readonly Scenario[] = [
         await untilDone(world, tools, () =>
           adapter.evaluate(prompt, { session, input: 'Go on.', continues: true, resume: 'auto', key }),
         );
+      }
+    },
+  },
+  {
+    name: 'two inputs of a chat by agent.run',
+    async drive(world) {
+      const agent = createAgent({
+        name: 'chat',
+        model: model(world, firstCalls(call('write', 'a')), { drafts: false }),
+        leaseTtlMs: LEASE_MS,
+        instructions: 'Chat.',
+        tools: [tool(world, 'write', { effect: 'idempotent' })],
+      });
+      for (const [id, text, expected] of [
+        ['m1', 'Write it.', 'You said: Write it.'],
+        ['m2', 'Thanks.', 'You said: Thanks.'],
+      ] as const) {
+        const response = await agent.run(world.session, text, { id });
+        if (response.text !== expected) throw new Error(`${id} is ${response.status}: ${response.text}`);
       }
     },
   },
