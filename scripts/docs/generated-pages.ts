@@ -8,6 +8,7 @@ const REFERENCE = 'docs/reference.md';
 /** The entries in the order of README.md, each with the page that explains most of it. */
 export const ENTRIES: Readonly<Record<string, string>> = {
   holdfast: '',
+  'holdfast/evaluate': 'docs/evaluate.md',
   'holdfast/sqlite': 'docs/storage.md',
   'holdfast/postgres': 'docs/postgres.md',
   'holdfast/history': 'docs/history.md',
