@@ -1,24 +1,21 @@
-/** `holdfast demo`: an agent that is killed twice and still finishes its job. For a person, Studio shows it. */
-import { existsSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { HoldfastError } from '../core/errors.ts';
-import type { AgentOptions } from './demo/agent-process.ts';
-import { namedModel } from './demo/named-model.ts';
-import { summarize } from './demo/summary.ts';
-import { giveUp, KILLS, watchAgent } from './demo/watch-agent.ts';
-import { prepareWorkspace } from './demo/workspace.ts';
+/** `holdfast demo`: starts the demo of `examples/demo`, and serves Studio for it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs, styleText } from 'node:util';
+import type { StudioHost } from '../../examples/demo/studio-demo.ts';
+import { messageOf } from '../core/errors.ts';
 import type { Command } from './main.ts';
 import { OWN_COMMAND } from './own-command.ts';
-import { isInteractive } from './studio/open-browser.ts';
-import { PLACE_OPTIONS, PLACE_USAGE, placeOf } from './studio/place.ts';
-import { terminal } from './terminal.ts';
+import { printable, printableLine } from './printable.ts';
+import { StatusLine } from './status-line.ts';
+import { canOpenBrowser, isInteractive, openBrowser } from './studio/open-browser.ts';
+import { PLACE_OPTIONS, PLACE_USAGE, type Place, placeOf } from './studio/place.ts';
+import { endBy, type SignalWait, waitForSignal } from './studio/until-signal.ts';
 
-const { bold, dim, green } = terminal;
-
-/** Next to this file: as a source, and in the built package. */
-const SCRIPT = join(import.meta.dirname, 'demo', import.meta.filename.endsWith('.ts') ? 'agent.ts' : 'agent.js');
+/** In a clone, which need not be built, it makes the name `holdfast` lead to the sources. */
+const SOURCES: string = new URL('../../examples/use-sources.ts', import.meta.url).href;
+/** How long a page may take to open before the demo begins without it. */
+const PAGE_MS = 6000;
+const LOOK_MS = 100;
 
 export const demo: Command = {
   usage: `holdfast demo [--model <provider/model>] [--dir <directory>] [--port n] [--host name] [--token text] [--no-open]
@@ -36,49 +33,50 @@ ${PLACE_USAGE}`,
   async run(args) {
     const options = { model: { type: 'string' }, dir: { type: 'string' }, ...PLACE_OPTIONS } as const;
     const { values } = parseArgs({ args: [...args], options });
+    const { model, dir } = values;
     const place = placeOf(values);
-    if (values.model !== undefined) await namedModel(values.model); // reports a wrong name or a missing key before a process starts
-    if (values.dir !== undefined && existsSync(join(values.dir, 'killed')))
-      throw new HoldfastError('INVALID_ARGUMENT', `${values.dir} already contains a demo; choose another directory`);
-    const root = values.dir ?? mkdtempSync(join(tmpdir(), 'holdfast-demo-'));
-    const agent: AgentOptions = { script: SCRIPT, dir: join(root, 'killed'), model: values.model };
-    console.log(`\n${bold('Holdfast demo')}: an agent files an expense report. We kill it twice on the way.\n`);
-    prepareWorkspace(join(agent.dir, 'workspace'));
-    if (isInteractive()) {
-      const { studioDemo } = await import('./demo/studio-demo.ts'); // and with it the server, which nothing else here needs
-      const code = await studioDemo({ agent, root, place, isOpened: !values['no-open'] });
-      if (code !== undefined) return code;
+    if (import.meta.filename.endsWith('.ts')) await import(SOURCES);
+    const { runDemo } = await import('../../examples/demo/demo.ts');
+    const wait = isInteractive() ? waitForSignal() : undefined;
+    const studio = wait && studioFor(place, !values['no-open'], wait);
+    try {
+      const code = await runDemo({ model, dir, command: OWN_COMMAND, printable, studio });
+      if (!wait?.aborted.aborted) return code;
+    } finally {
+      wait?.release();
     }
-    return plainDemo(agent, root);
+    return endBy(await wait.signal);
   },
 };
 
-/** The demo without Studio: ends with its summary. */
-async function plainDemo(agent: AgentOptions, root: string): Promise<number> {
-  const began = performance.now();
-  for (const kill of KILLS) {
-    const outcome = await watchAgent(agent, { kill });
-    if (outcome !== 'killed') return giveUp(outcome);
-  }
-  const outcome = await watchAgent(agent);
-  if (outcome === 'killed' || outcome?.type !== 'done' || outcome.status !== 'completed') return giveUp(outcome);
-  console.log(`\n${green('✓')} ${bold('done')} ${dim(`in ${((performance.now() - began) / 1000).toFixed(1)} s`)}\n`);
-  const isSame = await summarize(agent, root, KILLS.length);
-  console.log(`\n${bold('What to try next')}`);
-  for (const [what, how] of adviceFor(join(agent.dir, 'agent.db'))) console.log(`  ${dim(what.padEnd(12))}  ${how}`);
-  console.log();
-  return isSame ? 0 : 1;
-}
-
-/** Commands that work where the demo was started: in this repository, or where the package is installed. */
-function adviceFor(database: string): readonly (readonly [what: string, how: string])[] {
-  const source = import.meta.filename.endsWith('.ts');
-  const run = source ? 'npm start --' : 'npx holdfast demo';
-  const install = source ? '' : 'npm install holdfast @ai-sdk/openai && ';
-  return [
-    ['a real model', `${install}OPENAI_API_KEY=… ${run} --model openai/gpt-5`],
-    ['in Studio', `${OWN_COMMAND} studio ${database}`],
-    ['the requests', `${OWN_COMMAND} curate expenses --db ${database}`],
-    ['your agent', `the section "A first agent" in ${source ? 'README.md' : 'node_modules/holdfast/README.md'}`],
-  ];
+function studioFor(place: Place, isOpened: boolean, wait: SignalWait): StudioHost {
+  return {
+    signal: wait.aborted,
+    async serve(options, sessionId) {
+      const { serveStudio, STARTING } = await import('./studio/serve-studio.ts'); // and with it the server, which nothing else here needs
+      const line = new StatusLine();
+      line.show(STARTING);
+      const served = await serveStudio(options, place).catch((error) => {
+        line.clear();
+        const why = printableLine(messageOf(error));
+        console.error(styleText('yellow', `Studio cannot be served, so the demo runs without it: ${why}`));
+        wait.release(); // a signal ends the demo at once
+        return undefined;
+      });
+      line.clear();
+      if (!served) return undefined;
+      const { server, network } = served;
+      const address = served.address('sessions', sessionId);
+      console.log(
+        `${styleText('bold', 'Studio')} ${styleText('cyan', address)} ${styleText('dim', '(Ctrl+C ends it)')}\n`,
+      );
+      if (network !== undefined) console.log(`  for other machines: ${network}\n`);
+      if (isOpened && canOpenBrowser()) {
+        openBrowser(address);
+        const until = performance.now() + PAGE_MS;
+        while (server.stats().streams === 0 && performance.now() < until && !wait.aborted.aborted) await sleep(LOOK_MS);
+      }
+      return { address, close: () => server.close({ graceMs: 0 }) };
+    },
+  };
 }

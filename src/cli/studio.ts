@@ -1,7 +1,7 @@
 /** `holdfast studio`: Studio in the browser, for a database or for the transcripts of other agents. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseArgs, styleText } from 'node:util';
 import { HoldfastError } from '../core/errors.ts';
 import { type SqliteStore, sqliteStore } from '../stores/sqlite/sqlite-store.ts';
 import type { Command } from './main.ts';
@@ -12,9 +12,6 @@ import { canOpenBrowser, openBrowser } from './studio/open-browser.ts';
 import { PLACE_OPTIONS, PLACE_USAGE, type Place, placeOf } from './studio/place.ts';
 import { type ServedStudio, STARTING, serveStudio } from './studio/serve-studio.ts';
 import { endBy, waitForSignal } from './studio/until-signal.ts';
-import { terminal } from './terminal.ts';
-
-const { bold, cyan, dim } = terminal;
 
 export const studio: Command = {
   usage: `holdfast studio [<database> | <folder>] [--port n] [--host name] [--token text] [--no-open]
@@ -92,7 +89,9 @@ async function announced(store: SqliteStore, source: Source, place: Place): Prom
   line.show(STARTING);
   const served = await serveStudio({ store }, place).finally(() => line.clear());
   const about = source.kind === 'database' ? `shows ${file}; ` : '';
-  console.log(`${bold('Studio')} ${cyan(served.address())} ${dim(`(${about}Ctrl+C ends it)`)}`);
+  console.log(
+    `${styleText('bold', 'Studio')} ${styleText('cyan', served.address())} ${styleText('dim', `(${about}Ctrl+C ends it)`)}`,
+  );
   if (served.network !== undefined) console.log(`  for other machines: ${served.network}`);
   return served;
 }

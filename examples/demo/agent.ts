@@ -9,17 +9,20 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { messageOf } from '../../core/errors.ts';
-import { textOf } from '../../core/log/messages.ts';
-import type { Prompt } from '../../loop/define/define-prompt.ts';
-import { createAdapter } from '../../loop/evaluate/create-adapter.ts';
-import type { EvaluationEvent, ProviderAdapter } from '../../loop/evaluate/provider-adapter.ts';
-import { openSession, type Session } from '../../session/session.ts';
-import { sqliteStore } from '../../stores/sqlite/sqlite-store.ts';
+import {
+  createAdapter,
+  type EvaluationEvent,
+  openSession,
+  type Prompt,
+  type ProviderAdapter,
+  type Session,
+  textOf,
+} from 'holdfast';
+import { sqliteStore } from 'holdfast/sqlite';
+import type { Progress } from './agent-process.ts';
 import { assistantPrompt, SESSION_ID } from './assistant.ts';
 import { EXPENSE_REQUEST } from './expense-rules.ts';
 import { namedModel } from './named-model.ts';
-import type { Progress } from './progress.ts';
 import { ruleModel } from './rule-model.ts';
 
 const MAX_TURNS = 30;
@@ -39,7 +42,7 @@ process.stdout.on('error', orphaned);
 try {
   await work();
 } catch (error) {
-  report({ type: 'failed', message: messageOf(error) });
+  report({ type: 'failed', message: error instanceof Error ? error.message : String(error) });
   process.exitCode = 1;
 }
 

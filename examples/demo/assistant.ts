@@ -1,4 +1,4 @@
-import { definePrompt, type Prompt } from '../../loop/define/define-prompt.ts';
+import { definePrompt, type Prompt } from 'holdfast';
 import { expenseTools, type JobListener } from './expense-tools.ts';
 import { tripTools } from './trip-tools.ts';
 import { Workspace } from './workspace.ts';
