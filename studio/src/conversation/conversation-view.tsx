@@ -2,7 +2,7 @@ import type { SessionConversationState } from 'holdfast/conversation';
 import { reviveConversationState } from 'holdfast/conversation';
 import { RequestError, useConversation } from 'holdfast/react';
 import { useMemo, useState } from 'react';
-import { actJson, REQUEST, sessionUrl } from '../api/server.ts';
+import { actJson, REQUEST, sessionPath, sessionUrl } from '../api/server.ts';
 import { useRead } from '../api/use-read.ts';
 import { type SessionDetails, useSessionInfo } from '../api/use-session-info.ts';
 import { PendingCalls } from '../inbox/pending-calls.tsx';
@@ -48,7 +48,7 @@ function LiveConversation(props: { readonly id: string; readonly place: Place; r
   const attempt = useAttempt();
   const [asksToDelete, setAsksToDelete] = useState(false);
   useCommands([{ id: 'delete', title: 'Delete this session…', group: 'Session', run: () => setAsksToDelete(true) }]);
-  const remove = (): Promise<object> => actJson(`sessions/${encodeURIComponent(id)}`, undefined, 'DELETE');
+  const remove = (): Promise<object> => actJson(sessionPath(id), undefined, 'DELETE');
   const [text, setText] = useState('');
   const withdraw = async (input: QueuedInput): Promise<void> => {
     const isBack = await attempt.run(() => actions.withdraw(input.id));
@@ -124,7 +124,7 @@ function RecordedConversation(props: {
   readonly isGone: boolean;
 }) {
   const { id, details, place, isGone } = props;
-  const path = `sessions/${encodeURIComponent(id)}/state`;
+  const path = sessionPath(id, 'state');
   const { data, error, isLoading } = useRead<{ readonly state: unknown }>(path, { version: details.seq });
   const state = useMemo<SessionConversationState | undefined>(
     () => data && reviveConversationState(data.state),

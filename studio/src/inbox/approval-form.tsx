@@ -1,6 +1,6 @@
 import type { ApprovalItem } from 'holdfast/server';
 import { useId, useState } from 'react';
-import { sessionActions } from '../api/session-actions.ts';
+import { sessionActions } from '../api/server.ts';
 import { useNow } from '../ui/ago.tsx';
 import { Button } from '../ui/button.tsx';
 import { roughly } from '../ui/format.ts';

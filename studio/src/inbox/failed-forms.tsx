@@ -1,6 +1,6 @@
 import type { FailedItem, StoppedItem } from 'holdfast/server';
 import { useState } from 'react';
-import { sessionActions } from '../api/session-actions.ts';
+import { sessionActions } from '../api/server.ts';
 import { Button } from '../ui/button.tsx';
 import { count } from '../ui/format.ts';
 import { sentence } from '../ui/problem.tsx';

@@ -1,7 +1,7 @@
 import type { ClientActions } from 'holdfast/react';
 import type { LimitItem, ProviderItem } from 'holdfast/server';
 import { type ReactNode, useState } from 'react';
-import { sessionActions } from '../api/session-actions.ts';
+import { sessionActions } from '../api/server.ts';
 import { waitSentence } from '../conversation/suspension.ts';
 import { Button } from '../ui/button.tsx';
 import { compact, count, money } from '../ui/format.ts';

@@ -1,7 +1,7 @@
 import type { ClientActions } from 'holdfast/react';
 import type { OutcomeItem } from 'holdfast/server';
 import { useState } from 'react';
-import { sessionActions } from '../api/session-actions.ts';
+import { sessionActions } from '../api/server.ts';
 import { reconcileSentence } from '../conversation/suspension.ts';
 import { JsonView } from '../conversation/tools/json-view.tsx';
 import { ToolProgress } from '../conversation/tools/tool-progress.tsx';

@@ -2,7 +2,7 @@ import type { ConversationMessage } from 'holdfast';
 import type { RequestFate, RequestRow as Row } from 'holdfast/history';
 import type { TextPiece } from 'holdfast/server';
 import { memo, type ReactNode, useState } from 'react';
-import { readJson } from '../api/server.ts';
+import { readJson, sessionPath } from '../api/server.ts';
 import { visible } from '../conversation/tools/ansi.ts';
 import { ClampedText } from '../ui/clamped-text.tsx';
 import { compact, count } from '../ui/format.ts';
@@ -83,7 +83,7 @@ function Text(props: { readonly sessionId: string; readonly message: Conversatio
   const text = loaded ?? messageText(message);
   const load = (): void => {
     if (!isCut || loaded !== undefined) return;
-    const path = `sessions/${encodeURIComponent(sessionId)}/texts/${encodeURIComponent(message.id)}?limit=200000`;
+    const path = `${sessionPath(sessionId, 'texts', message.id)}?limit=200000`;
     readJson<TextPiece>(path).then(
       ({ text: whole, length }) =>
         setLoaded(length > whole.length ? `${whole}\n… ${count(length - whole.length, 'more character')}` : whole),
