@@ -4,13 +4,14 @@ import { parseArgs, styleText } from 'node:util';
 import type { StudioHost } from '../../examples/demo/studio-demo.ts';
 import { messageOf } from '../core/errors.ts';
 import type { Command } from './main.ts';
-import { OWN_COMMAND } from './own-command.ts';
 import { printable, printableLine } from './printable.ts';
-import { StatusLine } from './status-line.ts';
-import { canOpenBrowser, isInteractive, openBrowser } from './studio/open-browser.ts';
-import { PLACE_OPTIONS, PLACE_USAGE, type Place, placeOf } from './studio/place.ts';
+import { isInteractive } from './studio/open-browser.ts';
+import { PLACE_OPTIONS, PLACE_USAGE, type Place, placeOf, serveStudio } from './studio/serve-studio.ts';
 import { endBy, type SignalWait, waitForSignal } from './studio/until-signal.ts';
 
+const IS_SOURCE = import.meta.url.endsWith('.ts');
+/** How this command is called where it runs: from the sources of a clone, or as an installed package. */
+const OWN_COMMAND = IS_SOURCE ? 'npx node src/cli/holdfast.ts' : 'npx holdfast';
 /** In a clone, which need not be built, it makes the name `holdfast` lead to the sources. */
 const SOURCES: string = new URL('../../examples/use-sources.ts', import.meta.url).href;
 /** How long a page may take to open before the demo begins without it. */
@@ -35,10 +36,10 @@ ${PLACE_USAGE}`,
     const { values } = parseArgs({ args: [...args], options });
     const { model, dir } = values;
     const place = placeOf(values);
-    if (import.meta.filename.endsWith('.ts')) await import(SOURCES);
+    if (IS_SOURCE) await import(SOURCES);
     const { runDemo } = await import('../../examples/demo/demo.ts');
     const wait = isInteractive() ? waitForSignal() : undefined;
-    const studio = wait && studioFor(place, !values['no-open'], wait);
+    const studio = wait && studioFor(place, wait);
     try {
       const code = await runDemo({ model, dir, command: OWN_COMMAND, printable, studio });
       if (!wait?.aborted.aborted) return code;
@@ -49,34 +50,23 @@ ${PLACE_USAGE}`,
   },
 };
 
-function studioFor(place: Place, isOpened: boolean, wait: SignalWait): StudioHost {
+function studioFor(place: Place, wait: SignalWait): StudioHost {
   return {
     signal: wait.aborted,
     async serve(options, sessionId) {
-      const { serveStudio, STARTING } = await import('./studio/serve-studio.ts'); // and with it the server, which nothing else here needs
-      const line = new StatusLine();
-      line.show(STARTING);
-      const served = await serveStudio(options, place).catch((error) => {
-        line.clear();
+      try {
+        const view = `sessions/${encodeURIComponent(sessionId)}`;
+        const { server, address, isOpened } = await serveStudio(options, place, { view });
+        console.log();
+        const until = performance.now() + (isOpened ? PAGE_MS : 0);
+        while (server.stats().streams === 0 && performance.now() < until && !wait.aborted.aborted) await sleep(LOOK_MS);
+        return { address, close: () => server.close({ graceMs: 0 }) };
+      } catch (error) {
         const why = printableLine(messageOf(error));
         console.error(styleText('yellow', `Studio cannot be served, so the demo runs without it: ${why}`));
-        wait.release(); // a signal ends the demo at once
+        wait.release(); // from now on, a signal ends the demo at once
         return undefined;
-      });
-      line.clear();
-      if (!served) return undefined;
-      const { server, network } = served;
-      const address = served.address('sessions', sessionId);
-      console.log(
-        `${styleText('bold', 'Studio')} ${styleText('cyan', address)} ${styleText('dim', '(Ctrl+C ends it)')}\n`,
-      );
-      if (network !== undefined) console.log(`  for other machines: ${network}\n`);
-      if (isOpened && canOpenBrowser()) {
-        openBrowser(address);
-        const until = performance.now() + PAGE_MS;
-        while (server.stats().streams === 0 && performance.now() < until && !wait.aborted.aborted) await sleep(LOOK_MS);
       }
-      return { address, close: () => server.close({ graceMs: 0 }) };
     },
   };
 }
