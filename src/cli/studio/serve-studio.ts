@@ -64,7 +64,7 @@ export interface ServedStudio {
   readonly server: HoldfastServer;
   /** The address that was printed; the token is part of it. */
   readonly address: string;
-  /** Whether the browser was told to open it. */
+  /** Whether it was opened in the browser. */
   readonly isOpened: boolean;
 }
 
