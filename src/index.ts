@@ -106,6 +106,19 @@ export {
 export type { MessageImportOptions } from './formats/imported-messages.ts';
 export type { FormatLoss, FormatOptions } from './formats/losses.ts';
 export { fromOpenAIChat, type OpenAIChatInput, type OpenAIChatMessage, toOpenAIChat } from './formats/openai-chat.ts';
+export type {
+  Agent,
+  AgentDefaults,
+  AgentListener,
+  AgentResponse,
+  AgentRunOptions,
+  AgentStream,
+  CompletedRun,
+  RunObstacle,
+  UnfinishedRun,
+} from './loop/agent/agent.ts';
+export type { Agents } from './loop/agent/choose-agent.ts';
+export { type AgentOptions, createAgent, type PromptAgentOptions } from './loop/agent/create-agent.ts';
 export { readCallProgress } from './loop/calls/call-progress.ts';
 export {
   definePrompt,
@@ -155,6 +168,12 @@ export type * from './ports/store.ts';
 export { sessionSource } from './react/session-source.ts';
 export type { SendOptions, SentInput } from './session/append/send-input.ts';
 export type { StagedSession } from './session/append/staged-session.ts';
+export {
+  type OpenStoreOptions,
+  openStore,
+  type SessionStore,
+  type StoreSessionOptions,
+} from './session/open-store.ts';
 export { readCallArguments } from './session/people/call-arguments.ts';
 export {
   type AnySession,

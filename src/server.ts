@@ -32,5 +32,5 @@ export type {
   SessionComparison,
 } from './server/routes/record-routes.ts';
 export type { ServerOptions } from './server/server-options.ts';
-export type { AgentRun, Agents } from './worker/agent-run.ts';
+export type { Agents } from './loop/agent/choose-agent.ts';
 export type { RunnerStatus } from './worker/worker-stats.ts';

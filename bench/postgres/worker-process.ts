@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { PgBoss } from 'pg-boss';
-import { createAdapter, definePrompt, scriptedModel } from '../../src/index.ts';
+import { createAdapter, createAgent, definePrompt, scriptedModel } from '../../src/index.ts';
 import { postgresStore } from '../../src/postgres.ts';
 import { createWorker, pgBossDoorbell } from '../../src/worker.ts';
 import { CONCURRENCY, QUEUE } from './worker-settings.ts';
@@ -23,7 +23,12 @@ async function holdfast(): Promise<() => void> {
   const doorbell = await pgBossDoorbell(store, url, { schema: `${schema}_boss` });
   const prompt = definePrompt({ ns: 'bench', key: 'workers', instructions: 'Be brief.' });
   const adapter = createAdapter({ model: scriptedModel(() => 'Done.') });
-  const worker = createWorker({ store, doorbell, agents: () => ({ adapter, prompt }), concurrency: CONCURRENCY });
+  const worker = createWorker({
+    store,
+    doorbell,
+    agents: () => createAgent({ adapter, prompt }),
+    concurrency: CONCURRENCY,
+  });
   return () => worker.start();
 }
 

@@ -9,6 +9,8 @@ export interface SendInputOptions {
   /** Names the input: sending it again with the same id sends it once. A random one unless given. */
   readonly id?: string;
   readonly mode?: InputMode;
+  /** The name of the agent that it is for, if the server has several. */
+  readonly agent?: string;
   readonly by?: string;
 }
 

@@ -101,6 +101,7 @@ export function createServer(options: ServerOptions): HoldfastServer {
       ...WORKER,
       store,
       agents,
+      onEvent: options.onEvent,
       report,
       use: (id, body) => pool.use(id, {}, body),
       concurrency: { worker: limits.maxRunners },

@@ -4,9 +4,9 @@
  */
 import { HoldfastError } from '../core/errors.ts';
 import { checkSessionId } from '../core/log/session-id.ts';
+import type { Agents } from '../loop/agent/choose-agent.ts';
 import type { Store } from '../ports/store.ts';
 import type { Session } from '../session/session.ts';
-import type { Agents } from '../worker/agent-run.ts';
 import type { SessionWorker } from '../worker/session-worker.ts';
 import type { AgentProcesses } from './agent-processes.ts';
 import type { ConversationCache } from './conversation-cache.ts';

@@ -1,14 +1,15 @@
 import { HoldfastError } from '../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
+import type { AgentListener } from '../loop/agent/agent.ts';
+import { type Agents, checkAgents } from '../loop/agent/choose-agent.ts';
 import type { Store } from '../ports/store.ts';
 import type { OpenSessionOptions } from '../session/session.ts';
-import type { Agents } from '../worker/agent-run.ts';
 import type { AgentProcesses } from './agent-processes.ts';
 
 /** Options of `createServer`. */
 export interface ServerOptions {
   readonly store: Store;
-  /** What runs a session. Without it the server reads and appends, and other processes run what is sent. */
+  /** What runs sessions: `{ name: agent }`, or a function. Without it the server reads and appends, and other processes run what is sent. */
   readonly agents?: Agents;
   /** The agents' own processes: `GET /sessions/:id` lists those of a session, `POST /sessions/:id/kill` kills the one that runs. */
   readonly processes?: AgentProcesses;
@@ -26,6 +27,8 @@ export interface ServerOptions {
   readonly studio?: boolean | string;
   /** What every path begins with. */
   readonly basePath?: string;
+  /** Called with every event of every session that this server runs, as it happens. */
+  readonly onEvent?: AgentListener;
   /** Receives errors that no response can carry; `sessionId` if a runner of that session failed. By default a process warning. */
   readonly onError?: (error: unknown, context: { readonly sessionId?: string }) => void;
   /** The most bytes that a request's body may have; 8 MiB. */
@@ -53,6 +56,7 @@ const KNOWN: KnownOptions<ServerOptions> = {
   origins: true,
   studio: true,
   basePath: true,
+  onEvent: true,
   onError: true,
   maxBodyBytes: true,
   maxStreams: true,
@@ -83,6 +87,7 @@ export function checkServerOptions(options: ServerOptions): ServerLimits {
   refuseUnknownOptions('createServer', options, KNOWN);
   if (typeof options?.store?.append !== 'function')
     refuse('createServer needs a store: memoryStore or sqliteStore make one');
+  if (options.agents !== undefined) checkAgents('createServer', options.agents);
   const { token, authorize, hosts = [], origins = [], basePath = '' } = options;
   if (token !== undefined && authorize)
     refuse('token and authorize both decide who may use the server; give one of them');

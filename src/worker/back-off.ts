@@ -12,6 +12,7 @@ export function retryDelay(failures: number): number {
 
 /** Errors of the store and of the lease: the session itself is not at fault, and workers do not give up on it. */
 const NOT_ITS_FAULT: ReadonlySet<ErrorCode> = new Set([
+  'AGENT_UNKNOWN', // another process may have it
   'SESSION_CONFLICT',
   'SESSION_BUSY',
   'SESSION_CLOSED',

@@ -1,13 +1,14 @@
 import { hostname } from 'node:os';
 import { HoldfastError } from '../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
+import type { AgentListener } from '../loop/agent/agent.ts';
+import { type Agents, checkAgents } from '../loop/agent/choose-agent.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Doorbell } from '../ports/doorbell.ts';
 import type { Store } from '../ports/store.ts';
 import { reporter } from '../session/report-errors.ts';
 import { type OpenSessionOptions, openSession } from '../session/session.ts';
 import { systemClock } from '../stores/system-clock.ts';
-import type { Agents } from './agent-run.ts';
 import type { Concurrency } from './choose-next.ts';
 import { healthOf } from './health.ts';
 import { SessionWorker } from './session-worker.ts';
@@ -17,7 +18,7 @@ import type { RunnerStatus, WorkerStats } from './worker-stats.ts';
 /** Options of `createWorker`. */
 export interface WorkerOptions {
   readonly store: Store;
-  /** What runs a session; `undefined` leaves it to other workers. */
+  /** What runs sessions: `{ name: agent }`, or a function that chooses one; `undefined` leaves the session to other workers. */
   readonly agents: Agents;
   /** How many sessions may run at a time: a number for this worker (10 unless given), or limits in total and for tags. */
   readonly concurrency?: number | (Omit<Concurrency, 'worker'> & { readonly worker?: number });
@@ -37,6 +38,8 @@ export interface WorkerOptions {
   readonly session?: Omit<OpenSessionOptions, 'store' | 'id' | 'readOnly' | 'onError'>;
   /** Names the worker in the log and in statistics; host and process id unless given. */
   readonly id?: string;
+  /** Called with every event of every session that this worker runs, as it happens. */
+  readonly onEvent?: AgentListener;
   /** Receives errors that no promise can carry; `sessionId` if a run of that session failed. By default a process warning. */
   readonly onError?: (error: unknown, context: { readonly sessionId?: string }) => void;
   readonly clock?: Clock;
@@ -54,6 +57,7 @@ const KNOWN: KnownOptions<WorkerOptions> = {
   drainMs: true,
   session: true,
   id: true,
+  onEvent: true,
   onError: true,
   clock: true,
 };
@@ -91,7 +95,20 @@ export function createWorker(options: WorkerOptions): Worker {
   const report = contextReporter(options.onError);
   const onStuck = options.onStuck ?? warnStuck;
   const worker = new SessionWorker({
-    ...{ id, store, clock, agents, concurrency, doorbell, pollMs, maxAttempts, stuckAfterMs, onStuck, report },
+    ...{
+      id,
+      store,
+      clock,
+      agents,
+      onEvent: options.onEvent,
+      concurrency,
+      doorbell,
+      pollMs,
+      maxAttempts,
+      stuckAfterMs,
+      onStuck,
+      report,
+    },
     isBackground: false,
     async use(sessionId, body) {
       const session = await openSession({
@@ -150,8 +167,7 @@ function checkOptions(options: WorkerOptions): Settings {
   refuseUnknownOptions('createWorker', options, KNOWN);
   if (typeof options?.store?.append !== 'function')
     refuse('createWorker needs a store: memoryStore, sqliteStore or postgresStore make one');
-  if (typeof options.agents !== 'function')
-    refuse('createWorker needs agents: a function that chooses what runs a session');
+  checkAgents('createWorker', options.agents);
   const { concurrency: given = {}, pollMs = 1000, maxAttempts = 5, stuckAfterMs = 600_000, drainMs = 0 } = options;
   const { worker = 10, ...others } = typeof given === 'number' ? { worker: given } : given;
   const counts = {

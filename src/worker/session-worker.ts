@@ -6,11 +6,14 @@
  *                     ▲          ▲                     └▶ it threw: tried again later, in the end suspended (D79)
  *     search ─────────┘          └── rung since the last look at the log: once more
  */
+import { HoldfastError } from '../core/errors.ts';
+import type { Agent, AgentListener } from '../loop/agent/agent.ts';
+import { type Agents, chooseAgent } from '../loop/agent/choose-agent.ts';
+import { runLeft } from '../loop/agent/run-agent.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Doorbell } from '../ports/doorbell.ts';
 import type { SessionInfo, Store } from '../ports/store.ts';
 import type { AnySession } from '../session/session.ts';
-import type { Agents } from './agent-run.ts';
 import { judgeFailure, retryDelay, shownError } from './back-off.ts';
 import { type Concurrency, countTags, type WaitingSession } from './choose-next.ts';
 import { findDiedRuns, RunnersDied } from './died-runs.ts';
@@ -26,6 +29,7 @@ export interface SessionWorkerOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly agents: Agents;
+  readonly onEvent: AgentListener | undefined;
   /** Opens a session for the time of one call. */
   readonly use: <T>(id: string, body: (session: AnySession) => Promise<T>) => Promise<T>;
   readonly concurrency: Concurrency;
@@ -262,7 +266,7 @@ export class SessionWorker {
 
   /** One call of `run`. Returns true if the session has work again: something was appended when `run` had let go of it. */
   async #run(running: Running): Promise<boolean> {
-    const { use, agents, clock, store } = this.#options;
+    const { use, agents, onEvent, clock, store } = this.#options;
     const { id, stop } = running;
     return use(id, async (session) => {
       await session.refresh();
@@ -274,19 +278,18 @@ export class SessionWorker {
         this.#leave(session, at);
         return false;
       }
-      const agent = await agents(session);
+      const agent = await chooseAgent(agents, session);
       if (!agent) {
         this.#forgetFailure(id);
         this.#leave(session, at);
         return false;
       }
       await this.#refuseDied(session);
-      const { adapter, prompt, ...options } = agent;
       const unwatch = store.watch(id, () => {
         running.activeAt = clock.now();
         running.isStuck = false;
       });
-      const result = await adapter.run(prompt, { ...options, session, signal: stop.signal }).finally(unwatch);
+      const result = await runLeft(agent, { session, signal: stop.signal }, onEvent).finally(unwatch);
       this.#counts.runs++;
       this.#forgetFailure(id);
       if (result.status === 'busy') {
@@ -295,6 +298,7 @@ export class SessionWorker {
       }
       running.isRung = false; // rings up to here are about what is read now
       await session.refresh();
+      if (result.status === 'left' && session.seq === running.seq) throw notOf(session, agent);
       if (stop.signal.aborted && this.#isClosed) await leaveForNext(session, result);
       const { work, wakeAt } = session.summary ?? {};
       const hasWork = work !== undefined && session.seq !== running.seq && !stop.signal.aborted;
@@ -391,6 +395,12 @@ export class SessionWorker {
 /** Whether a limit holds for all workers: then every start needs to know what the others run. */
 function countsElsewhere({ total, tags }: Concurrency): boolean {
   return total !== undefined || tags !== undefined;
+}
+
+/** The next input names another agent than the one that `agents` has chosen. */
+function notOf({ id }: AnySession, { name }: Agent<unknown>): HoldfastError {
+  const why = `the next input of session ${id} is for another agent than "${name}", which was chosen for it`;
+  return new HoldfastError('AGENT_UNKNOWN', `${why}; choose by session.queue()[0]?.agent, or give agents by name`);
 }
 
 function iso(time: number): string {

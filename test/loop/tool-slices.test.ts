@@ -48,23 +48,35 @@ test('without a session the evaluation has the slices of the prompt’s tools', 
   expect(results).toEqual([expect.stringContaining('1 notes')]);
 });
 
-test('I10: a session that lacks a slice of a tool is rejected before anything is recorded', async () => {
-  const session = await openSession({ store: memoryStore(), id: 's1' });
+test('I10: a session that lacks a slice of a tool folds it from the start of its log (D80)', async () => {
+  const store = memoryStore();
+  const before = await openSession({ store, id: 's1', slices: [notes] });
+  await before.dispatch({ type: 'note/added', text: 'before' });
+  const session = await openSession({ store, id: 's1' });
+  const adapter = createAdapter({ model: scriptedModel(script) });
+  expect(await adapter.evaluate(prompt, { session })).toMatchObject({ status: 'completed' });
+  expect(session.select(notes).all()).toEqual(['before', 'a']);
+});
+
+test('I10: another slice of the same name is rejected before anything is recorded', async () => {
+  const other = defineSlice({ name: 'notes', initial: [] as string[], on: {} });
+  const session = await openSession({ store: memoryStore(), id: 's1', slices: [other] });
   const adapter = createAdapter({ model: scriptedModel(script) });
   await expect(adapter.evaluate(prompt, { session })).rejects.toMatchObject({
-    code: 'SLICE_UNKNOWN',
-    message: expect.stringContaining('tool "add" uses the slice "notes", which session s1 was not opened with'),
+    code: 'INVALID_ARGUMENT',
+    message: expect.stringContaining('session s1 was opened with another slice called "notes"'),
   });
   expect(await collect(session.events())).toEqual([]);
 });
 
-test('I10: run rejects such a session, and the queued input is placed by a later run that has the slices', async () => {
+test('I10: run rejects such a session, and the queued input is placed by a later run with the right slices', async () => {
   const store = memoryStore();
-  const session = await openSession({ store, id: 's1' });
+  const other = defineSlice({ name: 'notes', initial: [] as string[], on: {} });
+  const session = await openSession({ store, id: 's1', slices: [other] });
   await session.send('go', { id: 'm1' });
   const adapter = createAdapter({ model: scriptedModel(script) });
-  await expect(adapter.run(prompt, { session })).rejects.toMatchObject({ code: 'SLICE_UNKNOWN' });
-  const able = await openSession({ store, id: 's1', slices: [notes] });
+  await expect(adapter.run(prompt, { session })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  const able = await openSession({ store, id: 's1' });
   expect(await adapter.run(prompt, { session: able })).toMatchObject({ status: 'idle' });
   expect(able.select(notes).all()).toEqual(['a']);
 });

@@ -1,7 +1,7 @@
 /** The client of one conversation, without React: following, reconnecting, ending (I7, D53, D74). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createAdapter, memoryStore } from '../../src/index.ts';
+import { createAdapter, createAgent, memoryStore } from '../../src/index.ts';
 import { ConversationClient, type RequestError } from '../../src/react.ts';
 import { chat, counting, HeldModel, serve } from '../server/support.ts';
 import { follow, Network, shows, textsOf } from './support.ts';
@@ -9,7 +9,7 @@ import { follow, Network, shows, textsOf } from './support.ts';
 function held(): { readonly model: HeldModel; readonly agents: () => ReturnType<typeof counting> } {
   const model = new HeldModel();
   const adapter = createAdapter({ model });
-  return { model, agents: () => ({ adapter, prompt: chat }) };
+  return { model, agents: () => createAgent({ adapter, prompt: chat }) };
 }
 
 test('a conversation that is sent to a session that does not exist yet is shown as it happens', async () => {

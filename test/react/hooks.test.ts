@@ -5,7 +5,7 @@ import type { Root } from 'react-dom/client';
 import { renderToString } from 'react-dom/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { createAdapter, definePrompt, defineTool, scriptedModel } from '../../src/index.ts';
+import { createAgent, definePrompt, defineTool, scriptedModel } from '../../src/index.ts';
 import { type PersonInbox, type Sessions, useConversation, useInbox, useSessions } from '../../src/react.ts';
 import { counting, serve, until } from '../server/support.ts';
 import { Network, textsOf } from './support.ts';
@@ -147,7 +147,7 @@ test('the inbox has every session that waits for a person, until it is decided',
   });
   const prompt = definePrompt({ ns: 'test', key: 'post', instructions: '', tools: [post] });
   const model = scriptedModel([{ toolCalls: [{ name: 'post', arguments: {} }] }, 'Done.']);
-  const { url, send, json } = await serve({ agents: () => ({ adapter: createAdapter({ model }), prompt }) });
+  const { url, send, json } = await serve({ agents: () => createAgent({ model, prompt }) });
   for (const id of ['a/1', 'b']) await send('POST', `/sessions/${encodeURIComponent(id)}/inputs`, { input: 'Post it' });
   const isSuspended = async () => ((await json('/sessions?status=suspended')).sessions as unknown[]).length === 2;
   await until(isSuspended);

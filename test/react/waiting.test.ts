@@ -6,7 +6,7 @@ import { ConversationClient, type RequestError } from '../../src/react.ts';
 import { chat, serve } from '../server/support.ts';
 import { follow, Network, shows, textsOf } from './support.ts';
 
-const { createAdapter, definePrompt, defineTool, memoryStore, openSession, scriptedModel } = holdfast;
+const { createAdapter, createAgent, definePrompt, defineTool, memoryStore, openSession, scriptedModel } = holdfast;
 
 const post = defineTool({
   name: 'post',
@@ -20,7 +20,7 @@ const prompt = definePrompt({ ns: 'test', key: 'post', instructions: '', tools: 
 const adapter = createAdapter({
   model: scriptedModel([{ toolCalls: [{ name: 'post', arguments: { to: 'Ada' } }] }, 'Done.']),
 });
-const agents = () => ({ adapter, prompt });
+const agents = () => createAgent({ adapter, prompt });
 
 test.for([
   ['approve', 'posted to Ada'],
@@ -78,7 +78,7 @@ test('a message whose response is lost is sent again and placed once', async () 
 });
 
 test('resuming, abandoning and settling what is not there is an error of the server', async () => {
-  const { url } = await serve({ agents: () => ({ adapter, prompt: chat }) });
+  const { url } = await serve({ agents: () => createAgent({ adapter, prompt: chat }) });
   const { actions } = new ConversationClient(`${url}/sessions/ada`);
   await actions.send('Hello');
   const call = { evaluationId: 'e', turn: 1, callId: 'c' };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { ConversationBlock } from '../../src/conversation/blocks.ts';
-import { createAdapter, definePrompt, defineTool, memoryStore, scriptedModel, type Timeline } from '../../src/index.ts';
+import { createAgent, definePrompt, defineTool, memoryStore, scriptedModel, type Timeline } from '../../src/index.ts';
 import type { Agents, BlockPage, InboxPage, OutcomeItem, RequestList } from '../../src/server.ts';
 import { importTranscripts } from '../../src/transcripts.ts';
 import { folder } from '../importers/places.ts';
@@ -110,12 +110,11 @@ test('an unknown outcome is in the inbox with the progress of the tool and what 
       throw new Error('the bank is closed');
     },
   });
-  const paying: Agents = () => ({
-    adapter: createAdapter({
+  const paying: Agents = () =>
+    createAgent({
       model: scriptedModel([{ toolCalls: [{ name: 'pay', arguments: { euros: 5 } }] }, 'Done.']),
-    }),
-    prompt: definePrompt({ ns: 'test', key: 'pay', instructions: 'Pay.', tools: [pay] }),
-  });
+      prompt: definePrompt({ ns: 'test', key: 'pay', instructions: 'Pay.', tools: [pay] }),
+    });
   const served = await serve({ agents: paying });
   await served.send('POST', '/sessions/a/inputs', { input: 'Pay.' });
   const inbox = async (): Promise<readonly OutcomeItem[]> =>
@@ -147,10 +146,11 @@ test('of several unknown outcomes, each is in the inbox with what the reconcile 
     hanging('book', () => ({ happened: 'unknown' })),
   ];
   const calls = tools.map(({ name }) => ({ name, arguments: {} }));
-  const agents: Agents = () => ({
-    adapter: createAdapter({ model: scriptedModel([{ toolCalls: calls }, 'Done.']) }),
-    prompt: definePrompt({ ns: 'test', key: 'trip', instructions: 'Travel.', tools }),
-  });
+  const agents: Agents = () =>
+    createAgent({
+      model: scriptedModel([{ toolCalls: calls }, 'Done.']),
+      prompt: definePrompt({ ns: 'test', key: 'trip', instructions: 'Travel.', tools }),
+    });
   const served = await serve({ agents });
   await served.send('POST', '/sessions/a/inputs', { input: 'Travel.' });
   const inbox = async () => ((await served.json('/inbox')) as unknown as InboxPage).items as readonly OutcomeItem[];

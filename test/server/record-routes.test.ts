@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { compose, slidingWindow, truncateToolResults } from '../../src/history.ts';
 import {
   type ComparedRow,
-  createAdapter,
+  createAgent,
   definePrompt,
   defineTool,
   ModelError,
@@ -15,7 +15,6 @@ import {
   type Timeline,
 } from '../../src/index.ts';
 import type {
-  AgentRun,
   Agents,
   BlockPage,
   InboxItem,
@@ -41,15 +40,14 @@ const work = defineTool({
 const prompt = definePrompt({ ns: 'test', key: 'worker', instructions: 'Work.', tools: [work] });
 
 /** Ten turns with a call each; the history strategy is not one that its name describes whole. */
-const working: Agents = () => ({
-  adapter: createAdapter({
-    model: scriptedModel(({ turn }) =>
-      turn > 10 ? 'done' : { text: `turn ${turn}`, toolCalls: [{ name: 'work', arguments: { turn } }] },
-    ),
-  }),
+const worker = {
+  model: scriptedModel(({ turn }) =>
+    turn > 10 ? 'done' : { text: `turn ${turn}`, toolCalls: [{ name: 'work', arguments: { turn } }] },
+  ),
   prompt,
   history: compose(truncateToolResults({ maxLength: 200, suffix: ' …' }), slidingWindow({ size: 6, low: 3 })),
-});
+};
+const working: Agents = () => createAgent(worker);
 
 async function settled(served: Served, id: string): Promise<void> {
   await until(async () => {
@@ -219,13 +217,11 @@ test('a message is edited in a fork before it, for another model, and both sessi
   const models: unknown[] = [];
   const agents: Agents = (session) => {
     const model = session.summary?.metadata.model ?? 'one';
-    return {
-      adapter: createAdapter({
-        model: scriptedModel(({ messages }) => `${model} has read ${messages.length}`, { modelId: String(model) }),
-        ...(models.push(model) && {}),
-      }),
+    return createAgent({
+      model: scriptedModel(({ messages }) => `${model} has read ${messages.length}`, { modelId: String(model) }),
+      ...(models.push(model) && {}),
       prompt,
-    };
+    });
   };
   const served = await serve({ agents });
   for (const input of ['First.', 'Second.', 'Third.']) {
@@ -293,15 +289,14 @@ test.for([
 });
 
 test('the inbox has approvals with their arguments, limits and failed providers, of all sessions and in pages', async () => {
-  const limited: Agents = (session) => ({ ...(working(session) as AgentRun), maxTurns: 2 });
-  const failing: Agents = () => ({
-    adapter: createAdapter({
+  const limited: Agents = () => createAgent({ ...worker, maxTurns: 2 });
+  const failing: Agents = () =>
+    createAgent({
       model: scriptedModel(() => {
         throw new ModelError('no such key', { status: 401, retryable: false });
       }),
-    }),
-    prompt,
-  });
+      prompt,
+    });
   const byPrefix: Agents = (session) => {
     const agents = { a: refunding, b: limited, f: failing, o: counting }[session.id.slice(0, 1)];
     return agents?.(session);

@@ -6,7 +6,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import { createAdapter, definePrompt, memoryStore, openSession, scriptedModel, textOf } from '../../src/index.ts';
+import {
+  createAdapter,
+  createAgent,
+  definePrompt,
+  memoryStore,
+  openSession,
+  scriptedModel,
+  textOf,
+} from '../../src/index.ts';
 import { createServer } from '../../src/server.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { chat, counting, HeldModel, JSON_HEADERS, type Served, serve, until } from './support.ts';
@@ -27,7 +35,7 @@ test('what is sent is run, each session by one runner, and nothing that is sent 
         queueMicrotask(() => running.set(id, (running.get(id) ?? 0) - 1));
         return `${messages.length}`;
       });
-      return { adapter: createAdapter({ model }), prompt: chat };
+      return createAgent({ model, prompt: chat });
     },
     maxRunners: 2,
   });
@@ -130,7 +138,7 @@ test('GET /workers shows what runs, what waits and what workers gave up on; POST
   const model = new HeldModel();
   const served = await serve({
     store,
-    agents: ({ id }) => (id === 'held' ? { adapter: createAdapter({ model }), prompt: chat } : counting()),
+    agents: ({ id }) => (id === 'held' ? createAgent({ model, prompt: chat }) : counting()),
   });
   await served.send('POST', '/sessions/held/inputs', { input: 'Hello' });
   await until(async () => ((await served.json('/sessions/held')).summary as { status?: string }).status === 'running');
@@ -184,7 +192,7 @@ test('a session that agents declines is left to other processes', async () => {
 test('closing waits for runners; one that takes too long is left for the next server, which continues it', async () => {
   const store = memoryStore();
   const model = new HeldModel();
-  const agents = () => ({ adapter: createAdapter({ model }), prompt: chat });
+  const agents = () => createAgent({ model, prompt: chat });
   const first = await serve({ store, agents });
   await first.send('POST', '/sessions/a/inputs', { input: 'Hello' });
   model.say('Partial');
@@ -206,7 +214,7 @@ test('closing waits for runners; one that takes too long is left for the next se
 test('closing keeps what a person cancelled cancelled', async () => {
   const store = memoryStore();
   const model = new HeldModel();
-  const served = await serve({ store, agents: () => ({ adapter: createAdapter({ model }), prompt: chat }) });
+  const served = await serve({ store, agents: () => createAgent({ model, prompt: chat }) });
   await served.send('POST', '/sessions/a/inputs', { input: 'Hello' });
   await until(async () => (await served.json('/sessions/a')).runner !== undefined);
   await until(async () => ((await served.json('/sessions/a')).summary as { status?: string }).status === 'running');
@@ -274,7 +282,7 @@ test('a server that is killed in the middle of a response: the next one resumes 
 
 test('a session that is deleted while it runs ends its runner without an error', async () => {
   const model = new HeldModel();
-  const served = await serve({ agents: () => ({ adapter: createAdapter({ model }), prompt: chat }) });
+  const served = await serve({ agents: () => createAgent({ model, prompt: chat }) });
   await served.send('POST', '/sessions/a/inputs', { input: 'Hello' });
   await until(async () => ((await served.json('/sessions/a')).summary as { status?: string }).status === 'running');
   expect((await served.send('DELETE', '/sessions/a')).status).toBe(200);

@@ -1,5 +1,5 @@
 /** `server-child.ts <database>`: a server whose agent begins a response and never ends it. */
-import { createAdapter, type Model } from '../../src/index.ts';
+import { createAgent, type Model } from '../../src/index.ts';
 import { createServer } from '../../src/server.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { chat } from './chat-prompt.ts';
@@ -13,6 +13,6 @@ const endless: Model = {
   },
 };
 const store = await sqliteStore(process.argv[2] ?? '');
-const server = createServer({ store, agents: () => ({ adapter: createAdapter({ model: endless }), prompt: chat }) });
+const server = createServer({ store, agents: () => createAgent({ model: endless, prompt: chat }) });
 const { url } = await server.listen();
 console.log(url);

@@ -1,7 +1,7 @@
 /** The live stream: its format, its cursor, and readers that are slow, silent or gone (D74). */
 import { connect, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { createAdapter, memoryStore, openSession, type Store, type TailItem } from '../../src/index.ts';
+import { createAgent, memoryStore, openSession, type Store, type TailItem } from '../../src/index.ts';
 import { withChanges } from '../session/stores.ts';
 import { opened } from '../session/tail/draft-chunks.ts';
 import { chat, codeOf, counting, HeldModel, readUntil, type SseMessage, serve, sseMessages, until } from './support.ts';
@@ -39,7 +39,7 @@ function watchedStore(store: Store = memoryStore()): { readonly store: Store; re
 describe('the format', () => {
   test('it begins with retry, then items with their cursors, then live; drafts follow as they are written', async () => {
     const model = new HeldModel();
-    const served = await serve({ agents: () => ({ adapter: createAdapter({ model }), prompt: chat }) });
+    const served = await serve({ agents: () => createAgent({ model, prompt: chat }) });
     await served.send('POST', '/sessions/a/inputs', { input: 'Hello', id: 'm1' });
     model.say('One ');
     await until(async () => (await served.store.readDraft('a')).length > 0);
@@ -337,10 +337,7 @@ describe('slow, silent and half-open readers', () => {
   test('a half-open reader of a busy session does not hold up the others', async () => {
     const { store } = await longSession();
     const model = new HeldModel();
-    const served = await serve(
-      { store, agents: () => ({ adapter: createAdapter({ model }), prompt: chat }) },
-      { stallMs: 60_000 },
-    );
+    const served = await serve({ store, agents: () => createAgent({ model, prompt: chat }) }, { stallMs: 60_000 });
     const sockets = Array.from({ length: 20 }, () => silent(served.url));
     await until(() => served.server.stats().streams === 20);
     await served.send('POST', '/sessions/long/inputs', { input: 'Hello' });

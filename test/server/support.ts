@@ -2,7 +2,8 @@
 import { afterEach } from 'vitest';
 import { z } from 'zod';
 import {
-  createAdapter,
+  type Agent,
+  createAgent,
   definePrompt,
   defineTool,
   type Model,
@@ -10,7 +11,6 @@ import {
   type ModelRequest,
   memoryStore,
   type Prompt,
-  type ProviderAdapter,
   type Store,
   scriptedModel,
 } from '../../src/index.ts';
@@ -22,9 +22,9 @@ export const JSON_HEADERS = { 'content-type': 'application/json', 'x-holdfast-re
 export { chat };
 
 /** Runs every session with a model that counts the messages. */
-export function counting(): { readonly adapter: ProviderAdapter; readonly prompt: Prompt } {
+export function counting(): Agent {
   const model = scriptedModel(({ messages }) => `I have read ${messages.length - 1} messages.`);
-  return { adapter: createAdapter({ model }), prompt: chat };
+  return createAgent({ model, prompt: chat });
 }
 
 const refund = defineTool({
@@ -38,11 +38,11 @@ const refund = defineTool({
 const refunds: Prompt = definePrompt({ ns: 'test', key: 'refund', instructions: 'Help.', tools: [refund] });
 
 /** Runs every session with a model that wants to refund 80 euros, which a person approves. */
-export function refunding(): { readonly adapter: ProviderAdapter; readonly prompt: Prompt } {
+export function refunding(): Agent {
   const model = scriptedModel(({ messages }) =>
     messages.at(-1)?.role === 'tool' ? 'Done.' : { toolCalls: [{ name: 'refund', arguments: { euros: 80 } }] },
   );
-  return { adapter: createAdapter({ model }), prompt: refunds };
+  return createAgent({ model, prompt: refunds });
 }
 
 /** A model whose response is made piece by piece, as the test releases them. */

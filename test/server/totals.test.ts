@@ -1,16 +1,15 @@
 /** `GET /totals`: what the sessions of a list have cost. */
 import { expect, test } from 'vitest';
-import { createAdapter, scriptedModel } from '../../src/index.ts';
+import { createAgent, scriptedModel } from '../../src/index.ts';
 import type { Agents } from '../../src/server.ts';
 import { chat, codeOf, type Served, serve, until } from './support.ts';
 
-const agents: Agents = () => ({
-  adapter: createAdapter({
+const agents: Agents = () =>
+  createAgent({
     model: scriptedModel(() => 'Four words, no more.', { modelId: 'priced' }),
     prices: { priced: { input: 3, output: 15 } },
-  }),
-  prompt: chat,
-});
+    prompt: chat,
+  });
 
 interface Totals {
   readonly totals: Readonly<Record<string, { readonly turns: number; readonly usage: { readonly costUsd: number } }>>;

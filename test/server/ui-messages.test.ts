@@ -10,7 +10,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import {
-  createAdapter,
+  createAgent,
   definePrompt,
   defineSubagent,
   defineTool,
@@ -140,7 +140,7 @@ const talkative: Model = {
 const prompt = definePrompt({ ns: 'test', key: 'weather', instructions: 'Help.', tools: [weather] });
 
 test('a message is sent and its response streamed: reasoning, text, tools, steps; a reload shows the same', async () => {
-  const served = await serve({ agents: () => ({ adapter: createAdapter({ model: talkative }), prompt }) });
+  const served = await serve({ agents: () => createAgent({ model: talkative, prompt }) });
   const { chat, chunks } = await openChat(served);
   await chat.sendMessage({ text: 'Weather?' });
   expect(chat.status).toBe('ready');
@@ -170,7 +170,7 @@ test('a message is sent and its response streamed: reasoning, text, tools, steps
 
 test('a page that is loaded again in the middle of a response gets it from its start, then live', async () => {
   const model = new HeldModel();
-  const served = await serve({ agents: () => ({ adapter: createAdapter({ model }), prompt: chatPrompt }) });
+  const served = await serve({ agents: () => createAgent({ model, prompt: chatPrompt }) });
   const first = await openChat(served);
   const sending = first.chat.sendMessage({ text: 'Tell me.' });
   model.say('One ');
@@ -200,7 +200,7 @@ test('a page that is loaded again in the middle of a response gets it from its s
 
 test('stopping ends the response and keeps its text, on every page and after a reload', async () => {
   const model = new HeldModel();
-  const served = await serve({ agents: () => ({ adapter: createAdapter({ model }), prompt: chatPrompt }) });
+  const served = await serve({ agents: () => createAgent({ model, prompt: chatPrompt }) });
   const { chat, chunks } = await openChat(served);
   const sending = chat.sendMessage({ text: 'Tell me.' });
   model.say('One two');
@@ -239,7 +239,7 @@ test('a response that its provider broke off is reset: its text is not doubled',
       yield { type: 'finish', answer: { content: [{ type: 'text', text: words.join('') }], toolCalls: [] } };
     },
   };
-  const served = await serve({ agents: () => ({ adapter: createAdapter({ model }), prompt: chatPrompt }) });
+  const served = await serve({ agents: () => createAgent({ model, prompt: chatPrompt }) });
   const { chat, chunks } = await openChat(served);
   await chat.sendMessage({ text: 'Hello' });
   expect(tries).toBe(2);
@@ -285,7 +285,7 @@ describe('approvals', () => {
 
 test('a failed evaluation is an error of the chat', async () => {
   const model = scriptedModel(() => ({ error: { status: 400 } }));
-  const served = await serve({ agents: () => ({ adapter: createAdapter({ model }), prompt: chatPrompt }) });
+  const served = await serve({ agents: () => createAgent({ model, prompt: chatPrompt }) });
   const { chat } = await openChat(served);
   await chat.sendMessage({ text: 'Hello' });
   expect(chat.status).toBe('error');
@@ -312,7 +312,7 @@ test('subagents and steers are parts of the message that they belong to', async 
       yield { type: 'finish', answer: { content: [{ type: 'text', text }], toolCalls: calls } };
     },
   };
-  const served = await serve({ store, agents: () => ({ adapter: createAdapter({ model: steering }), prompt: lead }) });
+  const served = await serve({ store, agents: () => createAgent({ model: steering, prompt: lead }) });
   const { chat } = await openChat(served);
   await chat.sendMessage({ text: 'Go.' });
   const [, response] = chat.messages;
@@ -330,7 +330,7 @@ test('subagents and steers are parts of the message that they belong to', async 
 });
 
 test('a post that is repeated gets the same response, and runs nothing again', async () => {
-  const served = await serve({ agents: () => ({ adapter: createAdapter({ model: talkative }), prompt }) });
+  const served = await serve({ agents: () => createAgent({ model: talkative, prompt }) });
   const message = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Weather?' }] };
   const post = async (body: object): Promise<string> =>
     (await served.send('POST', '/sessions/a/ui-messages', body)).text();

@@ -1,7 +1,7 @@
 /** A worker whose tool kills its process. Exits when no session of the store has work: `deadly-worker.ts <file>`. */
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
-import { createAdapter, definePrompt, defineTool, scriptedModel } from '../../src/index.ts';
+import { createAgent, definePrompt, defineTool, scriptedModel } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { createWorker } from '../../src/worker.ts';
 
@@ -21,7 +21,7 @@ const model = scriptedModel(() => ({ toolCalls: [{ name: 'crash', arguments: {} 
 const store = await sqliteStore(process.argv[2] ?? '');
 const worker = createWorker({
   store,
-  agents: () => ({ adapter: createAdapter({ model }), prompt }),
+  agents: () => createAgent({ model, prompt }),
   pollMs: 20,
   maxAttempts: 3,
   onError: () => {},

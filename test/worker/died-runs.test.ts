@@ -8,7 +8,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import {
-  createAdapter,
+  createAgent,
   definePrompt,
   defineTool,
   memoryStore,
@@ -68,7 +68,7 @@ test('a session whose runners died twice rests for a second, and runs then', asy
   });
   const prompt = definePrompt({ ns: 'test', key: 'build', instructions: 'Build.', tools: [build] });
   const model = scriptedModel([{ toolCalls: [{ name: 'build', arguments: {} }] }, 'Done.']);
-  const agents = () => ({ adapter: createAdapter({ model }), prompt });
+  const agents = () => createAgent({ model, prompt });
   // The log that a process leaves which dies in its tool, in a store where it holds no lease.
   const first = work({ agents });
   await send(first.store, 'a');

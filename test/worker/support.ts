@@ -1,12 +1,12 @@
 /** A worker in this process, on any store. */
 import { onTestFinished } from 'vitest';
 import {
-  createAdapter,
+  type Agent,
+  createAgent,
   definePrompt,
   memoryStore,
   openSession,
   type Prompt,
-  type ProviderAdapter,
   type Session,
   type Store,
   scriptedModel,
@@ -16,9 +16,9 @@ import { createWorker, type Worker, type WorkerOptions } from '../../src/worker.
 export const chat: Prompt = definePrompt({ ns: 'test', key: 'chat', instructions: 'Be kind.' });
 
 /** Runs every session with a model that repeats the last message. */
-export function echoing(): { readonly adapter: ProviderAdapter; readonly prompt: Prompt } {
+export function echoing(): Agent {
   const model = scriptedModel(({ messages }) => `You said: ${JSON.stringify(messages.at(-1)?.content)}`);
-  return { adapter: createAdapter({ model }), prompt: chat };
+  return createAgent({ model, prompt: chat });
 }
 
 export interface Working {

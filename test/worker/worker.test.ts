@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import {
-  createAdapter,
+  createAgent,
   definePrompt,
   defineTool,
   memoryStore,
@@ -37,7 +37,7 @@ test('concurrency limits what runs in a worker and for a tag; a full tag does no
     concurrency: { worker: 3, tags: { slow: 1 } },
     agents: () => {
       most = Math.max(most, slow());
-      return { adapter: createAdapter({ model }), prompt: chat };
+      return createAgent({ model, prompt: chat });
     },
   });
   const ids = ['slow-1', 'slow-2', 'slow-3', 'quick-1', 'quick-2', 'quick-3'];
@@ -71,7 +71,7 @@ test('a session that another worker has run while it waited for a place is not o
     doorbell: { listen: async () => async () => {} },
     agents: (session) => {
       opened.push(session.id);
-      return opened.length === 1 ? { adapter: createAdapter({ model }), prompt: chat } : echoing();
+      return opened.length === 1 ? createAgent({ model, prompt: chat }) : echoing();
     },
   });
   while (worker.stats().running.length < 1 || opened.length < 1) await setImmediate();
@@ -102,7 +102,7 @@ test('an approval that is given while no evaluation runs is work, and its expiry
   const model = scriptedModel(({ messages }) =>
     messages.at(-1)?.role === 'tool' ? 'Done.' : { toolCalls: [{ name: 'deploy', arguments: {} }] },
   );
-  work({ store, clock, agents: () => ({ adapter: createAdapter({ model }), prompt }), pollMs: 1000 });
+  work({ store, clock, agents: () => createAgent({ model, prompt }), pollMs: 1000 });
   for (const id of ['approved', 'expired']) {
     const session = await openSession({ store, id, clock });
     await session.send('Deploy it.');
@@ -138,7 +138,7 @@ test('a timer is fired by a worker at its time, once, and by the next worker whe
   });
   const prompt = definePrompt({ ns: 'test', key: 'look', instructions: 'Look.', tools: [look] });
   const model = scriptedModel([{ toolCalls: [{ name: 'look', arguments: {} }] }, 'It is green.']);
-  const agents = () => ({ adapter: createAdapter({ model }), prompt });
+  const agents = () => createAgent({ model, prompt });
   const { worker } = work({ store, clock, agents });
   const session = await openSession({ store, id: 'a', clock });
   await session.send('Look at the build in half an hour.');
@@ -230,7 +230,7 @@ test('a late ring does not run a session that workers gave up on; an input does'
 test('stopping waits for what runs; what takes too long is left for the next worker, which continues it', async () => {
   const store = memoryStore();
   const model = new HeldModel();
-  const agents = () => ({ adapter: createAdapter({ model }), prompt: chat });
+  const agents = () => createAgent({ model, prompt: chat });
   const first = work({ store, agents });
   await send(store, 'a');
   await untilSession(store, 'a', ({ summary }) => summary?.status === 'running');
@@ -261,7 +261,7 @@ test('a run that is silent for too long is reported once and fails the health ch
       stuck.push(sessionId);
       return sessionId === 'b' ? 'stop' : undefined;
     },
-    agents: ({ id }) => ({ adapter: createAdapter({ model: models[id as 'a'] }), prompt: chat }),
+    agents: ({ id }) => createAgent({ model: models[id as 'a'], prompt: chat }),
   });
   for (const id of ['a', 'b']) {
     const session = await openSession({ store, id, clock });

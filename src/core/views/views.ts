@@ -94,6 +94,8 @@ export interface QueuedInput {
   /** The position of its event in the log. */
   readonly seq: number;
   readonly by?: string;
+  /** The name of the agent that it is for. */
+  readonly agent?: string;
   /** Why the evaluation before it does not end; absent when a runner would place the input. */
   readonly waitsFor?: SuspendReason | 'EVALUATION_FAILED';
 }
@@ -101,9 +103,10 @@ export interface QueuedInput {
 export function queuedInputsIn(state: SessionState): readonly QueuedInput[] {
   return frozen(
     queuedAfter(state.record.inbox, 0).map((item): QueuedInput => {
-      const { id, mode, content, at, seq, by } = item;
+      const { id, mode, content, at, seq, by, agent } = item;
       const waitsFor = inputObstacle(state, item);
-      return { id, mode, content, at, seq, ...(by !== undefined && { by }), ...(waitsFor && { waitsFor }) };
+      const named = { ...(by !== undefined && { by }), ...(agent !== undefined && { agent }) };
+      return { id, mode, content, at, seq, ...named, ...(waitsFor && { waitsFor }) };
     }),
   );
 }

@@ -20,6 +20,8 @@ export interface Agent<Output = undefined> {
   readonly adapter: ProviderAdapter;
   /** The options that every run gets unless the caller gives others. */
   readonly defaults: AgentDefaults;
+  /** Called with every event of every session that this agent runs, as it happens. */
+  readonly onEvent?: AgentListener;
   /**
    * Sends the input, does what is ahead of it and the input, and returns the response to it; the same `id` is sent once. Without an
    * input: does what the session has left, and returns the newest response. While another process runs the session it follows the log,
@@ -38,15 +40,18 @@ export interface Agent<Output = undefined> {
   ): AgentStream<Output, Slices>;
 }
 
+/** Called with the events of all sessions of an agent, a worker or a server. */
+export type AgentListener = (event: EvaluationEvent, context: { readonly sessionId: string }) => unknown;
+
 /** What an agent binds for all of its runs. */
 export type AgentDefaults = Omit<
   RunOptions,
-  'session' | 'signal' | 'deadline' | 'wait' | 'until' | 'onEvent' | 'resumeCancelled'
+  'session' | 'signal' | 'deadline' | 'wait' | 'until' | 'agent' | 'onEvent' | 'resumeCancelled'
 >;
 
 /** Options of `agent.run` and `agent.stream`. */
 export interface AgentRunOptions<Slices extends readonly AnySlice[] = readonly AnySlice[]>
-  extends Omit<RunOptions<Slices>, 'session' | 'until'> {
+  extends Omit<RunOptions<Slices>, 'session' | 'until' | 'agent'> {
   /** Names the input, so that sending it again sends it once: the message's own id, or the request's. A random one unless given. */
   readonly id?: string;
   /** `next`, or `steer`: joins the evaluation that runs. `next` unless given. */

@@ -22,6 +22,15 @@ export function checkAgents(what: string, agents: Agents): void {
   }
 }
 
+/** Throws `AGENT_UNKNOWN` for the name of no agent here; a function's agents cannot be listed. */
+export function refuseUnknownAgent(agents: Agents | undefined, name: string | undefined): void {
+  if (name === undefined || typeof agents !== 'object' || Object.hasOwn(agents, name)) return;
+  throw new HoldfastError(
+    'AGENT_UNKNOWN',
+    `there is no agent ${JSON.stringify(name)} here; there is: ${namesOf(agents)}`,
+  );
+}
+
 /**
  * The agent that does the next step of a session (D80): the open evaluation's, the one that the input names, the newest evaluation's, or
  * the only one. Throws `AGENT_UNKNOWN` when several could: it is never guessed.
@@ -34,11 +43,15 @@ export async function chooseAgent(agents: Agents, session: AnySession): Promise<
   if (name === undefined ? all.length === 1 : Object.hasOwn(agents, name)) {
     return name === undefined ? all[0] : agents[name];
   }
-  const known = all.map((agent) => agent.name).join(', ') || 'none';
+  const known = namesOf(agents);
   throw new HoldfastError(
     'AGENT_UNKNOWN',
     name === undefined
       ? `session ${session.id} does not say which agent runs it; send its input with { agent }, one of: ${known}`
       : `session ${session.id} is run by the agent "${name}", which this process does not have; it has: ${known}`,
   );
+}
+
+function namesOf(agents: Readonly<Record<string, Agent<unknown>>>): string {
+  return Object.keys(agents).join(', ') || 'none';
 }

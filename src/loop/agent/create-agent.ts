@@ -2,11 +2,11 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { HoldfastError } from '../../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import { AGENT_NS, agentName } from '../../core/log/agent-name.ts';
-import { definePrompt, type OutputOf, type PromptDefinition } from '../define/define-prompt.ts';
+import { definePrompt, type OutputOf, type Prompt, type PromptDefinition } from '../define/define-prompt.ts';
 import { type AdapterOptions, createAdapter, streamEvents } from '../evaluate/create-adapter.ts';
 import type { ProviderAdapter } from '../evaluate/provider-adapter.ts';
-import type { Agent, AgentDefaults, AgentRunOptions } from './agent.ts';
-import { type AgentListener, runAgent } from './run-agent.ts';
+import type { Agent, AgentDefaults, AgentListener, AgentRunOptions } from './agent.ts';
+import { runAgent } from './run-agent.ts';
 
 /** Who an agent is: a name, or a namespace and a key. */
 type AgentIdentity =
@@ -18,14 +18,22 @@ type AgentEngine =
   | (AdapterOptions & { readonly adapter?: never })
   | ({ readonly adapter: ProviderAdapter } & { readonly [Name in keyof AdapterOptions]?: never });
 
-/** Options of `createAgent`: what the agent is, what it runs on, and the defaults of its runs. */
-export type AgentOptions<Schema extends StandardSchemaV1 | undefined = undefined> = AgentIdentity &
-  AgentEngine &
-  Omit<PromptDefinition<Schema>, 'ns' | 'key'> &
+/** What is the same for every agent. */
+type AgentBase = AgentEngine &
   AgentDefaults & {
     /** Called with every event of every session that this agent runs, as it happens. */
     readonly onEvent?: AgentListener;
   };
+
+/** Options of `createAgent`: what the agent is, what it runs on, and the defaults of its runs. */
+export type AgentOptions<Schema extends StandardSchemaV1 | undefined = undefined> = AgentBase &
+  AgentIdentity &
+  Omit<PromptDefinition<Schema>, 'ns' | 'key'> & { readonly prompt?: never };
+
+/** The same for a prompt of `definePrompt`, which names the agent. */
+export type PromptAgentOptions<Output> = AgentBase & { readonly prompt: Prompt<Output> } & {
+  readonly [Name in 'name' | keyof PromptDefinition<undefined>]?: never;
+};
 
 const ADAPTER: KnownOptions<Omit<AdapterOptions, 'prices' | 'recordProviderMetadata'>> = {
   model: true,
@@ -56,40 +64,52 @@ const DEFAULTS: KnownOptions<AgentDefaults> = {
   recordProviderMetadata: true,
   outputRetries: true,
 };
-const KNOWN = { ...PROMPT, ...ADAPTER, ...DEFAULTS, name: true, adapter: true, onEvent: true } as const;
+const KNOWN = { ...PROMPT, ...ADAPTER, ...DEFAULTS, name: true, prompt: true, adapter: true, onEvent: true } as const;
 const NAME = /^[\w.:-]{1,200}$/;
 
-/** Creates an agent: a model or an adapter, bound to instructions, tools, an output and the defaults of its runs (D80). */
+/** Creates an agent: a model or an adapter, bound to instructions, tools, an output and the defaults of its runs. */
 export function createAgent<Schema extends StandardSchemaV1 | undefined = undefined>(
   options: AgentOptions<Schema>,
-): Agent<OutputOf<Schema>> {
+): Agent<OutputOf<Schema>>;
+export function createAgent<Output>(options: PromptAgentOptions<Output>): Agent<Output>;
+export function createAgent(
+  options: AgentOptions<StandardSchemaV1 | undefined> | PromptAgentOptions<unknown>,
+): Agent<unknown> {
   refuseUnknownOptions('createAgent', options, KNOWN);
-  const adapter = adapterOf(options);
-  const prompt = definePrompt({ ...pick(options, PROMPT), ...identityOf(options) } as PromptDefinition<Schema>);
-  const agent: Agent<OutputOf<Schema>> = {
+  const { onEvent } = options;
+  const prompt = promptOf(options);
+  const agent: Agent<unknown> = {
     name: agentName(prompt),
     prompt,
-    adapter,
+    adapter: adapterOf(options),
     defaults: pick(options, DEFAULTS) as AgentDefaults,
-    run: (session, input, given = {}) => runAgent(agent, session, { input, options: given, listener: options.onEvent }),
+    ...(onEvent && { onEvent }),
+    run: (session, input, given = {}) => runAgent(agent, session, input, given as AgentRunOptions),
     stream: (session, input, given = {}) =>
       streamEvents(
-        (onEvent) =>
-          runAgent(agent, session, {
-            input,
-            options: { ...given, onEvent } as AgentRunOptions,
-            listener: options.onEvent,
-          }),
+        (listener) => runAgent(agent, session, input, { ...given, onEvent: listener } as AgentRunOptions),
         given.onEvent,
       ),
   };
-  return agent;
+  return Object.freeze(agent);
 }
 
-function adapterOf(options: AgentOptions<StandardSchemaV1 | undefined>): ProviderAdapter {
+function promptOf(options: AgentOptions<StandardSchemaV1 | undefined> | PromptAgentOptions<unknown>): Prompt<unknown> {
+  const { prompt } = options;
+  const given = pick(options, PROMPT);
+  if (!prompt) return definePrompt({ ...given, ...identityOf(options) } as PromptDefinition<StandardSchemaV1>);
+  const names = [...(options.name === undefined ? [] : ['name']), ...Object.keys(given)];
+  if (names.length === 0) return prompt;
+  throw new HoldfastError(
+    'INVALID_ARGUMENT',
+    `the prompt of createAgent has its own ${names.join(', ')}; leave them out`,
+  );
+}
+
+function adapterOf(options: AgentEngine): ProviderAdapter {
   const { adapter } = options;
   const given = Object.keys(pick(options, ADAPTER));
-  if (!adapter) return createAdapter(pick(options, { ...ADAPTER }) as unknown as AdapterOptions);
+  if (!adapter) return createAdapter(pick(options, ADAPTER) as unknown as AdapterOptions);
   if (given.length === 0) return adapter;
   const what = given.join(', ');
   throw new HoldfastError('INVALID_ARGUMENT', `createAgent takes a model or an adapter; give ${what} to the adapter`);
@@ -98,7 +118,7 @@ function adapterOf(options: AgentOptions<StandardSchemaV1 | undefined>): Provide
 function identityOf({ name, ns, key }: AgentIdentity): { readonly ns: string; readonly key: string } {
   if (name === undefined && ns !== undefined && key !== undefined) return { ns, key };
   if (name === undefined || ns !== undefined || key !== undefined) {
-    throw new HoldfastError('INVALID_ARGUMENT', 'createAgent needs a name, or ns and key instead of it');
+    throw new HoldfastError('INVALID_ARGUMENT', 'createAgent needs a name, or ns and key, or a prompt of definePrompt');
   }
   if (!NAME.test(name)) {
     throw new HoldfastError('INVALID_ARGUMENT', `the name of an agent is up to 200 letters, digits, _, -, . and :`);

@@ -10,16 +10,7 @@ import { addSlices } from '../define/tool-slices.ts';
 import type { EvaluationEvent, EvaluationResponse, RunOptions, RunResult } from '../evaluate/provider-adapter.ts';
 import { recordedAnswer, respond } from '../evaluate/respond.ts';
 import { failureOf, RUN_OPTIONS, waitingResponse } from '../evaluate/run-session.ts';
-import type { Agent, AgentResponse, AgentRunOptions, RunObstacle, UnfinishedRun } from './agent.ts';
-
-/** Called with the events of all sessions of an agent, a worker or a server. */
-export type AgentListener = (event: EvaluationEvent, context: { readonly sessionId: string }) => unknown;
-
-interface AgentRun {
-  readonly input: string | InputContent | undefined;
-  readonly options: AgentRunOptions;
-  readonly listener: AgentListener | undefined;
-}
+import type { Agent, AgentListener, AgentResponse, AgentRunOptions, RunObstacle, UnfinishedRun } from './agent.ts';
 
 /**
  * One call of `agent.run`: everything that it returns is read from the log, so that the same call after a crash returns the same.
@@ -30,55 +21,71 @@ interface AgentRun {
 export async function runAgent<Output>(
   agent: Agent<Output>,
   session: AnySession,
-  { input, options, listener }: AgentRun,
+  input: string | InputContent | undefined,
+  options: AgentRunOptions,
 ): Promise<AgentResponse<Output>> {
   if (typeof session?.send !== 'function') {
     throw new HoldfastError('INVALID_ARGUMENT', 'agent.run needs a session: await store.session(id) opens one');
   }
   refuseUnknownOptions('agent.run', options, OPTIONS);
-  const { id, mode, by, onEvent, ...given } = options;
-  refuseImported(session);
-  await addSlices(session, agent.prompt);
+  const { id, mode, by, ...given } = options;
+  const run = { wait: true, ...given, session, agent: agent.name };
   if (input === undefined && id !== undefined) {
     throw new HoldfastError('INVALID_ARGUMENT', 'an id names an input, and agent.run got none');
   }
-  const { live, stop } = listen(session, onEvent, listener);
-  const run: RunOptions = { ...agent.defaults, wait: true, ...given, session, ...live };
-  try {
-    if (input === undefined) return await withoutInput(agent, session, await agent.adapter.run(agent.prompt, run));
+  refuseImported(session);
+  return watched(agent, run, undefined, async (live) => {
+    if (input === undefined) return withoutInput(agent, session, await agent.adapter.run(agent.prompt, live));
     const named = { ...(id !== undefined && { id }), ...(mode && { mode }), ...(by !== undefined && { by }) };
     const { id: inputId } = await session.send(input, { ...named, agent: agent.name });
     const before = outcomeOf(session, inputId);
-    if (before.isFinal) return await responseTo(agent, session, before);
-    const result = await agent.adapter.run(agent.prompt, { ...run, until: inputId });
+    if (before.isFinal) return responseTo(agent, session, before);
+    const result = await agent.adapter.run(agent.prompt, { ...live, until: inputId });
     await session.refresh();
-    return await responseTo(agent, session, outcomeOf(session, inputId), result);
+    return responseTo(agent, session, outcomeOf(session, inputId), result);
+  });
+}
+
+const { until: _, agent: __, ...RUN } = RUN_OPTIONS;
+const OPTIONS: KnownOptions<AgentRunOptions> = { ...RUN, id: true, mode: true, by: true };
+
+/** Does what a session has left, as a worker does: `listener` gets every event beside the agent's own. */
+export function runLeft<Output>(
+  agent: Agent<Output>,
+  options: RunOptions,
+  listener: AgentListener | undefined,
+): Promise<RunResult<Output>> {
+  refuseImported(options.session as AnySession);
+  return watched(agent, options, listener, (live) => agent.adapter.run(agent.prompt, live));
+}
+
+/**
+ * Calls `body` with the agent's defaults and slices, and the listeners with every event meanwhile: those that any process commits, and
+ * what this one emits between two commits.
+ */
+async function watched<Output, Result>(
+  { prompt, defaults, onEvent: ofAgent }: Agent<Output>,
+  { onEvent, ...given }: RunOptions,
+  listener: AgentListener | undefined,
+  body: (options: RunOptions) => Promise<Result>,
+): Promise<Result> {
+  const session = given.session as AnySession;
+  await addSlices(session, prompt);
+  const options = { ...defaults, ...given };
+  const listeners = [onEvent, ofAgent, listener].filter((each) => each !== undefined) as readonly AgentListener[];
+  if (listeners.length === 0) return body(options);
+  const context = { sessionId: session.id };
+  const notify = (event: EvaluationEvent): undefined => {
+    const returned = listeners.map((each) => each(event, context));
+    // A rejected promise is reported as one that is thrown is: the loop and the session look at what a listener returns.
+    return (returned.some((each) => each instanceof Promise) ? Promise.all(returned) : undefined) as undefined;
+  };
+  const stop = session.subscribe((event) => notify(event as EvaluationEvent));
+  try {
+    return await body({ ...options, onEvent: (event) => ('seq' in event ? undefined : notify(event)) });
   } finally {
     stop();
   }
-}
-
-const { until: _, ...RUN } = RUN_OPTIONS;
-const OPTIONS: KnownOptions<AgentRunOptions> = { ...RUN, id: true, mode: true, by: true };
-
-/** Calls the listeners with every committed event of the session while the run lasts, and returns how they get the others. */
-function listen(
-  session: AnySession,
-  onEvent: ((event: EvaluationEvent) => unknown) | undefined,
-  listener: AgentListener | undefined,
-): { readonly live: Pick<RunOptions, 'onEvent'>; readonly stop: () => void } {
-  if (!onEvent && !listener) return { live: {}, stop: () => {} };
-  const { id: sessionId } = session;
-  const notify = (event: EvaluationEvent): unknown => {
-    const returned = onEvent?.(event);
-    const alsoReturned = listener?.(event, { sessionId });
-    return returned instanceof Promise || alsoReturned instanceof Promise
-      ? Promise.all([returned, alsoReturned])
-      : undefined;
-  };
-  const stop = session.subscribe((event) => notify(event as EvaluationEvent) as undefined);
-  // The loop also emits what it commits: the subscription has that, whichever process commits it.
-  return { live: { onEvent: (event) => ('seq' in event ? undefined : (notify(event) as undefined)) }, stop };
 }
 
 interface Found extends InputOutcome {

@@ -191,6 +191,8 @@ export interface RunOptions<Slices extends readonly AnySlice[] = readonly AnySli
   readonly session: AnySession | Session<Slices>;
   /** Ends when this input has its response, and leaves what was sent after it. Another `run` of the session is followed meanwhile. */
   readonly until?: string;
+  /** Does only what this agent has to do: its evaluations, and the inputs that name it or no agent. */
+  readonly agent?: string;
   /** Resume an evaluation that was cancelled, instead of superseding it when something was sent since (D61). */
   readonly resumeCancelled?: boolean;
   /** Wait while another `run` has the session, at most so many milliseconds (`true`: until `deadline` or `signal`), before `busy`. */

@@ -4,6 +4,7 @@ import type { SessionState } from '../../core/fold/fold.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import { agentName } from '../../core/log/agent-name.ts';
 import type { SuspendReason } from '../../core/log/events.ts';
+import type { PromptIdentity } from '../../core/log/prompt-identity.ts';
 import type { UserMessage } from '../../core/log/messages.ts';
 import { agentOfStep, inputOutcome } from '../../core/plan/input-outcome.ts';
 import { newestRunnable, planRun, type RunStep } from '../../core/plan/run-plan.ts';
@@ -43,7 +44,7 @@ export async function runSession<Output>(
       const { seq } = session;
       const step = nextStep(run, session.state);
       const hasWork = step.do === 'resume' || step.do === 'begin';
-      const isLeft = hasWork && (hasResponse(run, step) || !isOf(agentName(prompt), run, step));
+      const isLeft = hasWork && (hasResponse(run, step) || !isOwn(prompt, run, step));
       if (hasWork && !isLeft && !isOver(run)) {
         await act({ settings, session, lease }, prompt as Prompt<unknown>, run, step);
         continue;
@@ -60,8 +61,9 @@ export async function runSession<Output>(
 /** One call of `run`. */
 interface SessionRun {
   readonly session: AnySession;
-  readonly options: Omit<RunOptions, 'session' | 'until' | 'resumeCancelled'>;
+  readonly options: Omit<RunOptions, 'session' | 'until' | 'agent' | 'resumeCancelled'>;
   readonly until: string | undefined;
+  readonly agent: string | undefined;
   readonly resumeCancelled: boolean;
   /** Evaluations that it has run: a suspended one is resumed once, unless something has happened since. */
   readonly tried: Set<string>;
@@ -79,14 +81,19 @@ const {
 } = EVALUATE_OPTIONS;
 
 /** The options of `run` beside the session. */
-export const RUN_OPTIONS: KnownOptions<Omit<RunOptions, 'session'>> = { ...SHARED, until: true, resumeCancelled: true };
+export const RUN_OPTIONS: KnownOptions<Omit<RunOptions, 'session'>> = {
+  ...SHARED,
+  until: true,
+  agent: true,
+  resumeCancelled: true,
+};
 
 function newSessionRun(given: RunOptions): SessionRun {
   if (!given?.session) throw new HoldfastError('INVALID_ARGUMENT', 'run needs a session: openSession makes one');
   refuseUnknownOptions('run', given, { ...RUN_OPTIONS, session: true });
-  const { session, until, resumeCancelled = false, ...options } = given;
+  const { session, until, agent, resumeCancelled = false, ...options } = given;
   checkOptions(options);
-  return { session, options, until, resumeCancelled, tried: new Set(), responses: [] };
+  return { session, options, until, agent, resumeCancelled, tried: new Set(), responses: [] };
 }
 
 /** Whether the input that the caller waits for has its response: nothing that a runner would do next changes it. */
@@ -94,10 +101,13 @@ function hasResponse({ session, until }: SessionRun, step: RunStep): boolean {
   return until !== undefined && inputOutcome(session.state, until, step)?.isFinal === true;
 }
 
-/** Whether a step is this agent's. Without `until`, every runner begins with inputs that name no agent. */
-function isOf(name: string, { session, until }: SessionRun, step: RunStep): boolean {
-  if (until === undefined) return step.do !== 'begin' || step.input.agent === undefined || step.input.agent === name;
-  return (agentOfStep(session.state, step) ?? name) === name;
+/**
+ * Whether a step is this run's: that of an agent leaves those of other agents. A run without one begins with inputs that name no agent,
+ * and resumes every evaluation: one of another prompt is `PROMPT_MISMATCH`.
+ */
+function isOwn(prompt: PromptIdentity, { session, agent }: SessionRun, step: RunStep): boolean {
+  if (agent !== undefined) return (agentOfStep(session.state, step) ?? agent) === agent;
+  return step.do !== 'begin' || step.input.agent === undefined || step.input.agent === agentName(prompt);
 }
 
 /** Takes the lease; another `run` is in the way, an `evaluate` is waited for, unless that one waits for this very call. */

@@ -4,8 +4,9 @@ import { evaluationMessages } from '../../core/fold/evaluation-messages.ts';
 import type { Evaluation } from '../../core/fold/evaluations.ts';
 import { RequestLog } from '../../history/inspect/recorded-requests.ts';
 import type { RequestSeriesOptions } from '../../history/inspect/request-series.ts';
+import type { Agent } from '../../loop/agent/agent.ts';
+import { chooseAgent } from '../../loop/agent/choose-agent.ts';
 import type { AnySession } from '../../session/session.ts';
-import type { AgentRun } from '../../worker/agent-run.ts';
 import type { ServerContext } from '../route.ts';
 
 type Agents = Pick<ServerContext, 'agents' | 'report'>;
@@ -31,7 +32,7 @@ export async function requestSource(
   for await (const event of session.events()) log.push(event);
   const isCurated = [...ids].some((id) => log.requestsOf(id).some(({ curated }) => curated !== undefined));
   // The manager that runs the session, if it runs here: a name alone does not have all options.
-  const { history, limits } = (isCurated ? await agentOf(agents, session) : undefined) ?? {};
+  const { history, limits } = (isCurated ? await agentOf(agents, session) : undefined)?.defaults ?? {};
   const partOf = async (one: Evaluation): Promise<RequestSeriesOptions> => ({
     messages: await session.resolve(evaluationMessages(record, one)),
     requests: log.requestsOf(one.id),
@@ -49,9 +50,9 @@ export async function requestSource(
 }
 
 /** What runs the session here; an error of the caller's function is reported, and the recorded names are used. */
-async function agentOf({ agents, report }: Agents, session: AnySession): Promise<AgentRun | undefined> {
+async function agentOf({ agents, report }: Agents, session: AnySession): Promise<Agent<unknown> | undefined> {
   try {
-    return await agents?.(session);
+    return agents && (await chooseAgent(agents, session));
   } catch (error) {
     report(error, session.id);
     return undefined;

@@ -9,6 +9,7 @@ import type {
   DenyOptions,
   ResumeOptions,
 } from '../../core/views/session-decisions.ts';
+import { refuseUnknownAgent } from '../../loop/agent/choose-agent.ts';
 import type { SendOptions } from '../../session/append/send-input.ts';
 import { type ForkRequest, forkAtBlock } from '../fork-at-block.ts';
 import type { JsonSchema } from '../http/json-schema.ts';
@@ -39,7 +40,10 @@ export const ACTING_ROUTES: readonly Route[] = [
     name: 'sendInput',
     summary: 'Sends an input; begins the session if there is none',
     body: {
-      schema: bodyOf({ input: INPUT, id: NAME, mode: { type: 'string', enum: ['next', 'steer'] }, by: BY }, ['input']),
+      schema: bodyOf(
+        { input: INPUT, id: NAME, mode: { type: 'string', enum: ['next', 'steer'] }, agent: NAME, by: BY },
+        ['input'],
+      ),
     },
     response: {
       status: 202,
@@ -49,6 +53,7 @@ export const ACTING_ROUTES: readonly Route[] = [
     errors: [409],
     handle: (context, request) => {
       const { input, ...options } = request.body;
+      refuseUnknownAgent(context.agents, options.agent as string | undefined);
       return actOn(
         context,
         request,

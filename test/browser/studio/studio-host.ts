@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import {
   createAdapter,
+  createAgent,
   definePrompt,
   type ModelRequest,
   type ScriptedTurn,
@@ -74,11 +75,12 @@ export class StudioHost {
       store: this.store,
       studio: this.#hasPage,
       pollMs: 50,
-      agents: ({ id, summary }) => ({
-        adapter: adapterOf(String(summary?.metadata.model ?? 'scripted-1')),
-        prompt,
-        ...(id.startsWith('budget') && { budget: { maxTokens: 30 } }),
-      }),
+      agents: ({ id, summary }) =>
+        createAgent({
+          adapter: adapterOf(String(summary?.metadata.model ?? 'scripted-1')),
+          prompt,
+          ...(id.startsWith('budget') && { budget: { maxTokens: 30 } }),
+        }),
     });
     const { url } = await this.#server.listen({ port });
     this.#url = url;

@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
-import { createAdapter, definePrompt, defineTool, type Store, scriptedModel } from '../../../src/index.ts';
+import { createAdapter, createAgent, definePrompt, defineTool, type Store, scriptedModel } from '../../../src/index.ts';
 import { postgresStore } from '../../../src/postgres.ts';
 import { createWorker } from '../../../src/worker.ts';
 
@@ -34,7 +34,7 @@ const acquireLease: Store['acquireLease'] = (id, { holder, ...options }) => {
 };
 const worker = createWorker({
   store: { ...store, acquireLease },
-  agents: () => ({ adapter, prompt }),
+  agents: () => createAgent({ adapter, prompt }),
   pollMs: 50,
   onError: (error) => console.log('error', String(error).replaceAll('\n', ' ')),
 });

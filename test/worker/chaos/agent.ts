@@ -5,10 +5,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import {
+  type Agent,
   type AnySession,
   type AnyTool,
   type ConversationMessage,
   createAdapter,
+  createAgent,
   definePrompt,
   defineTool,
   type ModelRequest,
@@ -18,7 +20,6 @@ import {
   suspendUntil,
   textOf,
 } from '../../../src/index.ts';
-import type { AgentRun } from '../../../src/worker.ts';
 import type { Outside } from '../../chaos/outside.ts';
 
 const call = (name: string, path: string): { readonly name: string; readonly arguments: unknown } => ({
@@ -114,5 +115,5 @@ export function chaosAgent(
   });
   const adapter = createAdapter({ model, ...(leaseMs !== undefined && { leaseTtlMs: leaseMs }) });
   const prompt = taskPrompt(outside, paceMs);
-  return (_: AnySession): AgentRun => ({ adapter, prompt });
+  return (_: AnySession): Agent<unknown> => createAgent({ adapter, prompt });
 }
