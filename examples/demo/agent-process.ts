@@ -27,7 +27,7 @@ export type Progress =
       readonly text: string;
       readonly message?: string;
       /** Calls that wait for a person: for an approval, or because their outcome is unknown. */
-      readonly waitsFor?: readonly { readonly name: string; readonly isUnknown: boolean }[];
+      readonly waitsFor: readonly { readonly name: string; readonly isUnknown: boolean }[];
     }
   | { readonly type: 'failed'; readonly message: string };
 

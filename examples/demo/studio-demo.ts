@@ -2,9 +2,8 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
-import { openSession } from 'holdfast';
+import { openStore } from 'holdfast';
 import type { ServerOptions } from 'holdfast/server';
-import { sqliteStore } from 'holdfast/sqlite';
 import type { AgentOptions } from './agent-process.ts';
 import { AgentRegistry } from './agent-registry.ts';
 import { SESSION_ID } from './assistant.ts';
@@ -32,7 +31,7 @@ export async function studioDemo(
   { root, studio }: { readonly root: string; readonly studio: StudioHost },
 ): Promise<'ended' | 'failed' | undefined> {
   const { signal } = studio;
-  const store = await sqliteStore(join(agent.dir, 'agent.db'));
+  const store = await openStore(join(agent.dir, 'agent.db'));
   const registry = new AgentRegistry();
   const hasWork = async (id: string): Promise<boolean> =>
     (await store.listSessions({ work: true, idPrefix: id })).sessions.some((each) => each.id === id);
@@ -40,7 +39,7 @@ export async function studioDemo(
   const supervisor = new Supervisor({ agent: paced, registry, hasWork, signal });
   let isFirstJob = true;
   try {
-    const session = await openSession({ store, id: SESSION_ID });
+    const session = await store.session(SESSION_ID);
     await session.describe({ title: 'Expenses and a trip' }); // a page can show it before the agent has begun
     const agents = ({ id }: { readonly id: string }): undefined => {
       if (!isFirstJob || id !== SESSION_ID) supervisor.wake(id);

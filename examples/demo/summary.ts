@@ -2,8 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual, styleText } from 'node:util';
-import { type ConversationMessage, openSession, textOf } from 'holdfast';
-import { sqliteStore } from 'holdfast/sqlite';
+import { type ConversationMessage, openStore, textOf } from 'holdfast';
 import type { AgentOptions } from './agent-process.ts';
 import { SESSION_ID } from './assistant.ts';
 import { watchAgent } from './watch-agent.ts';
@@ -54,8 +53,8 @@ interface Look {
 }
 
 async function lookAt(dir: string): Promise<Look> {
-  const store = await sqliteStore(join(dir, 'agent.db'), { readOnly: true });
-  const session = await openSession({ store, id: SESSION_ID, readOnly: true });
+  const store = await openStore(join(dir, 'agent.db'), { readOnly: true });
+  const session = await store.session(SESSION_ID, { readOnly: true });
   const messages = session.messages();
   await store.close();
   const calls = messages.flatMap(callsIn).length;

@@ -85,23 +85,16 @@ export class Supervisor {
 /** Prints what a person has to do next, if anything. */
 function report(outcome: AgentOutcome): void {
   if (outcome === undefined || outcome === 'killed') return;
-  if (outcome.message !== undefined) console.error(styleText('red', `  ${outcome.message}`));
-  if (outcome.type !== 'done') return;
-  for (const { name, isUnknown } of outcome.waitsFor ?? []) {
-    const call = styleText('bold', name);
-    console.log(
-      isUnknown
-        ? styleText(
-            'yellow',
-            `  ${call} was started by a process that died, and its outcome is unknown: settle it in Studio`,
-          )
-        : styleText('yellow', `  ${call} waits for your approval in Studio`),
-    );
+  const isDone = outcome.type === 'done' && ['completed', 'idle'].includes(outcome.status);
+  const waitsFor = outcome.type === 'done' ? outcome.waitsFor : [];
+  for (const { name, isUnknown } of waitsFor) {
+    const why = isUnknown
+      ? 'was started by a process that died, and its outcome is unknown: settle it in Studio'
+      : 'waits for your approval in Studio';
+    console.log(styleText('yellow', `  ${styleText('bold', name)} ${why}`));
   }
-  console.log(
-    styleText(
-      'dim',
-      `  ${outcome.status === 'idle' ? 'the agent has nothing left to do: write to it in Studio' : outcome.status}\n`,
-    ),
-  );
+  if (!isDone && waitsFor.length === 0) console.error(styleText('red', `  ${outcome.message}`));
+  if (outcome.type !== 'done') return;
+  const next = isDone ? 'the agent has nothing left to do: write to it in Studio' : outcome.status;
+  console.log(styleText('dim', `  ${next}\n`));
 }
