@@ -14,10 +14,10 @@ import { SharedChunks } from './package/shared-chunks.ts';
 const root = join(import.meta.dirname, '..');
 const dist = join(root, 'dist');
 
-/** The public entries, and the files of the command that are started, or that find other files, by their path. */
+/** The public entries, and the files of the command and the demo that are started, or that find other files, by their path. */
 const entries = [
   ...readdirSync(join(root, 'src')).filter((name) => name.endsWith('.ts')),
-  ...['cli/holdfast.ts', 'cli/main.ts', 'cli/demo.ts', 'cli/demo/agent.ts'],
+  ...['cli/holdfast.ts', 'cli/main.ts', '../examples/demo/demo.ts', '../examples/demo/agent.ts'],
 ];
 
 const chunks = new SharedChunks((entry) => join(root, 'src', `${entry}.ts`));
@@ -25,7 +25,7 @@ rmSync(dist, { recursive: true, force: true });
 execFileSync('tsc', ['-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
 const { output } = await build({
   cwd: root,
-  input: Object.fromEntries(entries.map((entry) => [entry.replace(/\.ts$/, ''), join('src', entry)])),
+  input: Object.fromEntries(entries.map((entry) => [entry.replace(/^\.\.\/|\.ts$/g, ''), join('src', entry)])),
   platform: 'node',
   external: /^[^./]/, // every package, and Node's own modules
   plugins: [chunks.plugin],

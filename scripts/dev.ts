@@ -8,7 +8,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { placeOf } from '../src/cli/studio/place.ts';
+import { placeOf } from '../src/cli/studio/serve-studio.ts';
 import { endBy, waitForSignal } from '../src/cli/studio/until-signal.ts';
 import { messageOf } from '../src/core/errors.ts';
 import { importTranscripts } from '../src/transcripts.ts';

@@ -1,24 +1,22 @@
-/** `holdfast demo`: an agent that is killed twice and still finishes its job. For a person, Studio shows it. */
-import { existsSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { HoldfastError } from '../core/errors.ts';
-import type { AgentOptions } from './demo/agent-process.ts';
-import { namedModel } from './demo/named-model.ts';
-import { summarize } from './demo/summary.ts';
-import { giveUp, KILLS, watchAgent } from './demo/watch-agent.ts';
-import { prepareWorkspace } from './demo/workspace.ts';
+/** `holdfast demo`: starts the demo of `examples/demo`, and serves Studio for it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs, styleText } from 'node:util';
+import type { StudioHost } from '../../examples/demo/studio-demo.ts';
+import { messageOf } from '../core/errors.ts';
 import type { Command } from './main.ts';
-import { OWN_COMMAND } from './own-command.ts';
+import { printable, printableLine } from './printable.ts';
 import { isInteractive } from './studio/open-browser.ts';
-import { PLACE_OPTIONS, PLACE_USAGE, placeOf } from './studio/place.ts';
-import { terminal } from './terminal.ts';
+import { PLACE_OPTIONS, PLACE_USAGE, type Place, placeOf, serveStudio } from './studio/serve-studio.ts';
+import { endBy, type SignalWait, waitForSignal } from './studio/until-signal.ts';
 
-const { bold, dim, green } = terminal;
-
-/** Next to this file: as a source, and in the built package. */
-const SCRIPT = join(import.meta.dirname, 'demo', import.meta.filename.endsWith('.ts') ? 'agent.ts' : 'agent.js');
+const IS_SOURCE = import.meta.url.endsWith('.ts');
+/** How this command is called where it runs: from the sources of a clone, or as an installed package. */
+const OWN_COMMAND = IS_SOURCE ? 'npx node src/cli/holdfast.ts' : 'npx holdfast';
+/** In a clone, which need not be built, it makes the name `holdfast` lead to the sources. */
+const SOURCES: string = new URL('../../examples/use-sources.ts', import.meta.url).href;
+/** How long a page may take to open before the demo begins without it. */
+const PAGE_MS = 6000;
+const LOOK_MS = 100;
 
 export const demo: Command = {
   usage: `holdfast demo [--model <provider/model>] [--dir <directory>] [--port n] [--host name] [--token text] [--no-open]
@@ -36,49 +34,39 @@ ${PLACE_USAGE}`,
   async run(args) {
     const options = { model: { type: 'string' }, dir: { type: 'string' }, ...PLACE_OPTIONS } as const;
     const { values } = parseArgs({ args: [...args], options });
+    const { model, dir } = values;
     const place = placeOf(values);
-    if (values.model !== undefined) await namedModel(values.model); // reports a wrong name or a missing key before a process starts
-    if (values.dir !== undefined && existsSync(join(values.dir, 'killed')))
-      throw new HoldfastError('INVALID_ARGUMENT', `${values.dir} already contains a demo; choose another directory`);
-    const root = values.dir ?? mkdtempSync(join(tmpdir(), 'holdfast-demo-'));
-    const agent: AgentOptions = { script: SCRIPT, dir: join(root, 'killed'), model: values.model };
-    console.log(`\n${bold('Holdfast demo')}: an agent files an expense report. We kill it twice on the way.\n`);
-    prepareWorkspace(join(agent.dir, 'workspace'));
-    if (isInteractive()) {
-      const { studioDemo } = await import('./demo/studio-demo.ts'); // and with it the server, which nothing else here needs
-      const code = await studioDemo({ agent, root, place, isOpened: !values['no-open'] });
-      if (code !== undefined) return code;
+    if (IS_SOURCE) await import(SOURCES);
+    const { runDemo } = await import('../../examples/demo/demo.ts');
+    const wait = isInteractive() ? waitForSignal() : undefined;
+    const studio = wait && studioFor(place, wait);
+    try {
+      const code = await runDemo({ model, dir, command: OWN_COMMAND, printable, studio });
+      if (!wait?.aborted.aborted) return code;
+    } finally {
+      wait?.release();
     }
-    return plainDemo(agent, root);
+    return endBy(await wait.signal);
   },
 };
 
-/** The demo without Studio: ends with its summary. */
-async function plainDemo(agent: AgentOptions, root: string): Promise<number> {
-  const began = performance.now();
-  for (const kill of KILLS) {
-    const outcome = await watchAgent(agent, { kill });
-    if (outcome !== 'killed') return giveUp(outcome);
-  }
-  const outcome = await watchAgent(agent);
-  if (outcome === 'killed' || outcome?.type !== 'done' || outcome.status !== 'completed') return giveUp(outcome);
-  console.log(`\n${green('✓')} ${bold('done')} ${dim(`in ${((performance.now() - began) / 1000).toFixed(1)} s`)}\n`);
-  const isSame = await summarize(agent, root, KILLS.length);
-  console.log(`\n${bold('What to try next')}`);
-  for (const [what, how] of adviceFor(join(agent.dir, 'agent.db'))) console.log(`  ${dim(what.padEnd(12))}  ${how}`);
-  console.log();
-  return isSame ? 0 : 1;
-}
-
-/** Commands that work where the demo was started: in this repository, or where the package is installed. */
-function adviceFor(database: string): readonly (readonly [what: string, how: string])[] {
-  const source = import.meta.filename.endsWith('.ts');
-  const run = source ? 'npm start --' : 'npx holdfast demo';
-  const install = source ? '' : 'npm install holdfast @ai-sdk/openai && ';
-  return [
-    ['a real model', `${install}OPENAI_API_KEY=… ${run} --model openai/gpt-5`],
-    ['in Studio', `${OWN_COMMAND} studio ${database}`],
-    ['the requests', `${OWN_COMMAND} curate expenses --db ${database}`],
-    ['your agent', `the section "A first agent" in ${source ? 'README.md' : 'node_modules/holdfast/README.md'}`],
-  ];
+function studioFor(place: Place, wait: SignalWait): StudioHost {
+  return {
+    signal: wait.aborted,
+    async serve(options, sessionId) {
+      try {
+        const view = `sessions/${encodeURIComponent(sessionId)}`;
+        const { server, address, isOpened } = await serveStudio(options, place, { view });
+        console.log();
+        const until = performance.now() + (isOpened ? PAGE_MS : 0);
+        while (server.stats().streams === 0 && performance.now() < until && !wait.aborted.aborted) await sleep(LOOK_MS);
+        return { address, close: () => server.close({ graceMs: 0 }) };
+      } catch (error) {
+        const why = printableLine(messageOf(error));
+        console.error(styleText('yellow', `Studio cannot be served, so the demo runs without it: ${why}`));
+        wait.release(); // from now on, a signal ends the demo at once
+        return undefined;
+      }
+    },
+  };
 }

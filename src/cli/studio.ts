@@ -3,18 +3,12 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { HoldfastError } from '../core/errors.ts';
-import { type SqliteStore, sqliteStore } from '../stores/sqlite/sqlite-store.ts';
+import { sqliteStore } from '../stores/sqlite/sqlite-store.ts';
 import type { Command } from './main.ts';
 import { printableLine } from './printable.ts';
-import { StatusLine } from './status-line.ts';
 import { databaseFor, importFolders } from './studio/import-folders.ts';
-import { canOpenBrowser, openBrowser } from './studio/open-browser.ts';
-import { PLACE_OPTIONS, PLACE_USAGE, type Place, placeOf } from './studio/place.ts';
-import { type ServedStudio, STARTING, serveStudio } from './studio/serve-studio.ts';
+import { PLACE_OPTIONS, PLACE_USAGE, placeOf, serveStudio } from './studio/serve-studio.ts';
 import { endBy, waitForSignal } from './studio/until-signal.ts';
-import { terminal } from './terminal.ts';
-
-const { bold, cyan, dim } = terminal;
 
 export const studio: Command = {
   usage: `holdfast studio [<database> | <folder>] [--port n] [--host name] [--token text] [--no-open]
@@ -35,14 +29,20 @@ Imports are stored in ~/.holdfast, or in the directory that HOLDFAST_HOME names.
     }
     const place = placeOf(values);
     const source = sourceOf(positionals[0]);
-    const store = await openStore(source);
+    const isImport = source.kind === 'folder';
+    const store = await sqliteStore(source.file, { readOnly: !isImport && !isWritable(source.file) });
     const wait = waitForSignal();
     try {
-      const served = await announced(store, source, place);
-      if (!values['no-open'] && canOpenBrowser()) openBrowser(served.address());
-      const importing = source.kind === 'folder' ? importFolders(store, source.folder, wait.aborted) : undefined;
+      const file = printableLine(source.file);
+      if (isImport) {
+        const what = source.folder === undefined ? 'Claude Code, Codex and OpenCode' : printableLine(source.folder);
+        console.log(`Transcripts of ${what} are imported into ${file}; the originals are only read.`);
+      }
+      const remark = isImport ? {} : { remark: `shows ${file}; Ctrl+C ends it` };
+      const { server } = await serveStudio({ store }, place, remark);
+      const importing = isImport ? importFolders(store, source.folder, wait.aborted) : undefined;
       await wait.signal;
-      await served.server.close({ graceMs: 0 });
+      await server.close({ graceMs: 0 });
       await importing;
     } finally {
       await store.close();
@@ -68,10 +68,6 @@ function sourceOf(given: string | undefined): Source {
   return { kind: 'database', file: path };
 }
 
-async function openStore({ kind, file }: Source): Promise<SqliteStore> {
-  return sqliteStore(file, { readOnly: kind === 'database' && !isWritable(file) });
-}
-
 function isWritable(file: string): boolean {
   try {
     accessSync(file, constants.W_OK);
@@ -79,20 +75,4 @@ function isWritable(file: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Serves Studio and prints where it is. */
-async function announced(store: SqliteStore, source: Source, place: Place): Promise<ServedStudio> {
-  const file = printableLine(source.file);
-  if (source.kind === 'folder') {
-    const what = source.folder === undefined ? 'Claude Code, Codex and OpenCode' : printableLine(source.folder);
-    console.log(`Transcripts of ${what} are imported into ${file}; the originals are only read.`);
-  }
-  const line = new StatusLine();
-  line.show(STARTING);
-  const served = await serveStudio({ store }, place).finally(() => line.clear());
-  const about = source.kind === 'database' ? `shows ${file}; ` : '';
-  console.log(`${bold('Studio')} ${cyan(served.address())} ${dim(`(${about}Ctrl+C ends it)`)}`);
-  if (served.network !== undefined) console.log(`  for other machines: ${served.network}`);
-  return served;
 }

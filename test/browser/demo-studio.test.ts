@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test, vi } from 'vitest';
-import { executionsIn } from '../../src/cli/demo/workspace.ts';
+import { executionsIn } from '../../examples/demo/workspace.ts';
 import type { AgentProcess } from '../../src/server.ts';
 import { isDead } from '../../src/session/process-identity.ts';
 import { RunningCommand } from '../cli/running-command.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { executionsIn, mailsIn } from '../../src/cli/demo/workspace.ts';
+import { executionsIn, mailsIn } from '../../examples/demo/workspace.ts';
 import { RunningCommand } from '../cli/running-command.ts';
 import { launch } from './support.ts';
 

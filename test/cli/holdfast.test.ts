@@ -24,16 +24,6 @@ async function holdfast(
   }
 }
 
-test('the demo is killed twice and ends like an uninterrupted run', async () => {
-  const { code, stdout } = await holdfast('demo', '--dir', join(dir, 'demo'));
-  expect(stdout).toContain('SIGKILL inside send_mail');
-  expect(stdout).toContain('SIGKILL in the middle of the final response');
-  expect(stdout).toContain('6, each executed exactly once');
-  expect(stdout).toContain('the same 13 messages');
-  expect(code).toBe(0);
-  expect(readFileSync(join(dir, 'demo', 'killed', 'workspace', 'report.md'), 'utf8')).toContain('Total: EUR 357.70');
-});
-
 test('curate prints what a window would have sent, and only reads', async () => {
   const db = join(dir, 'curate.db');
   const store = await sqliteStore(db);

@@ -1,38 +1,100 @@
-/** Serves Studio for the commands. */
+/** Serves Studio for the commands. Loads nothing of the server before that: a command reads its options first. */
+import { randomBytes } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
+import { styleText } from 'node:util';
 import { HoldfastError } from '../../core/errors.ts';
-import { createServer, type HoldfastServer } from '../../server/create-server.ts';
+import type { HoldfastServer } from '../../server/create-server.ts';
+import { isLoopback } from '../../server/http/loopback.ts';
 import type { ServerOptions } from '../../server/server-options.ts';
-import { type Place, USUAL_PORT } from './place.ts';
+import { StatusLine } from '../status-line.ts';
+import { canOpenBrowser, openBrowser } from './open-browser.ts';
 
-/** What a person reads until Studio is served. */
-export const STARTING: string = import.meta.url.endsWith('.ts')
+/** The port that is tried first, so that an address stays the same from day to day. */
+const USUAL_PORT = 4280;
+const TOKEN_BYTES = 24;
+const STARTING = import.meta.url.endsWith('.ts')
   ? 'Studio is being built, which takes a few seconds the first time …'
   : 'Studio is starting …';
+
+/** The options that commands have for this, for `parseArgs`. */
+export const PLACE_OPTIONS = {
+  port: { type: 'string' },
+  host: { type: 'string' },
+  token: { type: 'string' },
+  'no-open': { type: 'boolean' },
+} as const;
+
+/** Their lines in a command's usage. */
+export const PLACE_USAGE = `  --port n       the port; ${USUAL_PORT} by default, or any free one while that is in use
+  --host name    the address to listen on; 127.0.0.1 by default. Any other one needs a token, and gets one
+  --token text   what the page must know; at least 16 characters
+  --no-open      does not open the browser`;
+
+/** Where Studio is served. */
+export interface Place {
+  /** Absent: the usual one, or any free one. */
+  readonly port?: number;
+  readonly host: string;
+  readonly token?: string;
+  /** Whether it is opened in the browser, if there is one. */
+  readonly isOpened: boolean;
+}
+
+/** Reads the options of a command. A host that others can reach gets a token. */
+export function placeOf(
+  values: {
+    readonly [Name in keyof typeof PLACE_OPTIONS]?: (Name extends 'no-open' ? boolean : string) | undefined;
+  },
+): Place {
+  const { port, host = '127.0.0.1' } = values;
+  if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) <= 65_535)) {
+    throw new HoldfastError('INVALID_ARGUMENT', `--port takes a number from 0 to 65535, not "${port}"`);
+  }
+  const token = values.token ?? (isLoopback(host) ? undefined : randomBytes(TOKEN_BYTES).toString('base64url'));
+  return {
+    host,
+    isOpened: !values['no-open'],
+    ...(port !== undefined && { port: Number(port) }),
+    ...(token !== undefined && { token }),
+  };
+}
 
 /** Studio, while it is served. */
 export interface ServedStudio {
   readonly server: HoldfastServer;
-  /** The address of a view, such as `sessions`, `ada`; the token is part of it. */
-  address(...view: readonly string[]): string;
-  /** The same for other machines, if they can reach it. */
-  readonly network?: string;
+  /** The address that was printed; the token is part of it. */
+  readonly address: string;
+  /** Whether it was opened in the browser. */
+  readonly isOpened: boolean;
 }
 
-/** Serves Studio, and the routes that it uses. From the sources of a clone, it is built first. */
-export async function serveStudio(options: Omit<ServerOptions, 'token'>, place: Place): Promise<ServedStudio> {
+/**
+ * Serves Studio and the routes that it uses, prints the address of a view, such as `sessions/ada`, with a remark, and opens it. From the sources
+ * of a clone, Studio is built first.
+ */
+export async function serveStudio(
+  options: Omit<ServerOptions, 'token'>,
+  place: Place,
+  { view = '', remark = 'Ctrl+C ends it' }: { readonly view?: string; readonly remark?: string } = {},
+): Promise<ServedStudio> {
   const { host, token } = place;
+  const line = new StatusLine();
+  line.show(STARTING);
+  const { createServer } = await import('../../server/create-server.ts');
   const server = createServer({ ...options, studio: true, ...(token !== undefined && { token }) });
   try {
     const url = new URL(await listen(server, place));
-    const address = (...view: readonly string[]): string => {
-      const path = view.map(encodeURIComponent).join('/');
-      return `${url.origin}/studio/${path}${token === undefined ? '' : `#token=${encodeURIComponent(token)}`}`;
-    };
+    const path = `/studio/${view}${token === undefined ? '' : `#token=${encodeURIComponent(token)}`}`;
+    const address = `${url.origin}${path}`;
+    line.clear();
+    console.log(`${styleText('bold', 'Studio')} ${styleText('cyan', address)} ${styleText('dim', `(${remark})`)}`);
     const outside = host === '0.0.0.0' || host === '::' ? externalAddress() : undefined;
-    const network = outside && address().replace(url.host, `${outside}:${url.port}`);
-    return { server, address, ...(network !== undefined && { network }) };
+    if (outside !== undefined) console.log(`  for other machines: http://${outside}:${url.port}${path}`);
+    const isOpened = place.isOpened && canOpenBrowser();
+    if (isOpened) openBrowser(address);
+    return { server, address, isOpened };
   } catch (error) {
+    line.clear();
     await server.close({ graceMs: 0 });
     throw error;
   }

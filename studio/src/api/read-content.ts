@@ -1,4 +1,4 @@
-import { readJson } from './server.ts';
+import { readJson, sessionPath } from './server.ts';
 
 /** Larger contents are not read. */
 const MAX_LENGTH = 30_000_000;
@@ -11,7 +11,7 @@ interface Piece {
 
 /** An external content of a session: text, or base64 of media. */
 export async function readContent(sessionId: string, hash: string, signal: AbortSignal): Promise<string> {
-  const path = `sessions/${encodeURIComponent(sessionId)}/contents/${encodeURIComponent(hash)}`;
+  const path = sessionPath(sessionId, 'contents', hash);
   const texts: string[] = [];
   for (let from: number | undefined = 0; from !== undefined; ) {
     const piece: Piece = await readJson<Piece>(`${path}?from=${from}`, signal);

@@ -1,5 +1,6 @@
-/** The server that serves this page: where it is, and the token that it wants. */
-import { RequestError, type RequestOptions } from 'holdfast/react';
+/** The server that serves this page: where it is, the token that it wants, and requests to it by the client of `holdfast/react`. */
+import { type ClientActions, ConversationClient, type RequestOptions } from 'holdfast/react';
+import { act, read, request } from '../../../src/react/request.ts';
 
 /** Where Studio is: the folder above its scripts, such as `/studio/`. The development server has them elsewhere. */
 export const STUDIO_PATH: string = import.meta.env.DEV
@@ -26,42 +27,41 @@ export function saveToken(token: string): void {
   sessionStorage.setItem(TOKEN, token);
 }
 
-/** Options of every hook and request. */
+/** Options of every hook. */
 export const REQUEST: RequestOptions = { token: savedToken };
+/** Views of a long session, such as the replay of a strategy, may take the server longer than a hook waits. */
+const PATIENT: RequestOptions = { ...REQUEST, timeoutMs: 300_000 };
+
+/** The route of a session, such as `sessions/ada/evaluations`. */
+export function sessionPath(id: string, ...rest: readonly string[]): string {
+  return ['sessions', id, ...rest].map(encodeURIComponent).join('/');
+}
 
 /** The address of a session. */
 export function sessionUrl(id: string): string {
-  return `${SERVER_URL}/sessions/${encodeURIComponent(id)}`;
+  return `${SERVER_URL}/${sessionPath(id)}`;
 }
 
-/** The JSON of a route of the server, such as `sessions/ada/evaluations`. */
-export async function readJson<T>(path: string, signal?: AbortSignal): Promise<T> {
-  const response = await send(path, signal ? { signal } : {});
-  return (await response.json()) as T;
+/** What people can do with a session that is not shown here: the client of a conversation connects only once it is followed. */
+export function sessionActions(id: string): ClientActions {
+  return new ConversationClient(sessionUrl(id), REQUEST).actions;
+}
+
+/** The JSON of a route of the server. */
+export function readJson<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return read(`${SERVER_URL}/${path}`, PATIENT, signal ? { signal } : {});
 }
 
 /** Changes something; throws `RequestError` with the server's sentence. */
-export async function actJson<T>(path: string, body?: object, method = 'POST'): Promise<T> {
-  const headers = { 'x-holdfast-request': '1', ...(body && { 'content-type': 'application/json' }) };
-  const response = await send(path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-  return (await response.json()) as T;
+export function actJson<T>(path: string, body?: object, method = 'POST'): Promise<T> {
+  return act(`${SERVER_URL}/${path}`, PATIENT, body, method);
 }
 
-/** Any response of the server that is not an error. */
-export async function send(path: string, init: RequestInit = {}): Promise<Response> {
-  const token = savedToken();
-  let response: Response;
-  try {
-    response = await fetch(`${SERVER_URL}/${path}`, {
-      ...init,
-      headers: { ...init.headers, ...(token !== '' && { authorization: `Bearer ${token}` }) },
-    });
-  } catch (error) {
-    init.signal?.throwIfAborted();
-    throw new RequestError('UNREACHABLE', 0, 'the server did not respond', error);
-  }
-  if (response.ok) return response;
-  const { error } = (await response.json().catch(() => ({}))) as { error?: { code?: string; message?: string } };
-  const otherwise = `the server returned ${response.status}`;
-  throw new RequestError(error?.code ?? 'INTERNAL', response.status, error?.message ?? otherwise);
+/** A file that the server makes. */
+export function readFile(path: string): Promise<{ readonly content: Blob; readonly extension: string }> {
+  const { signal } = new AbortController();
+  return request(`${SERVER_URL}/${path}`, PATIENT, { signal }, async (response) => ({
+    content: await response.blob(),
+    extension: /\.(\w+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? 'txt',
+  }));
 }

@@ -1,4 +1,5 @@
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect } from 'react';
+import { useResource } from '../../../src/react/use-resource.ts';
 import { readJson } from './server.ts';
 
 /** What was read from a route of the server. */
@@ -6,14 +7,9 @@ export interface Reading<T> {
   /** The newest response; kept while it is read again, dropped when the route changes. */
   readonly data: T | undefined;
   readonly error: Error | undefined;
+  /** Nothing was read yet. */
   readonly isLoading: boolean;
   refresh(): void;
-}
-
-interface Result<T> {
-  readonly path: string | undefined;
-  readonly data?: T | undefined;
-  readonly error?: Error | undefined;
 }
 
 /**
@@ -24,38 +20,12 @@ export function useRead<T>(
   path: string | undefined,
   { version, refreshMs = 0 }: { readonly version?: unknown; readonly refreshMs?: number } = {},
 ): Reading<T> {
-  const [result, setResult] = useState<Result<T>>({ path });
-  const [asked, setAsked] = useState(0);
-  const running = useRef<AbortController>(undefined);
-  const refresh = useCallback(() => setAsked((count) => count + 1), []);
-
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new version or request reads again
-  useEffect(() => {
-    if (path === undefined) return;
-    const attempt = new AbortController();
-    running.current?.abort();
-    running.current = attempt;
-    readJson<T>(path, attempt.signal).then(
-      (data) => setResult({ path, data }),
-      (error: unknown) => {
-        if (attempt.signal.aborted) return;
-        setResult((last) => ({ path, data: last.path === path ? last.data : undefined, error: error as Error }));
-      },
-    );
-    return () => attempt.abort();
-  }, [path, version, asked]);
-
-  useEffect(() => {
-    if (refreshMs === 0) return;
-    const timer = setInterval(() => document.visibilityState === 'visible' && refresh(), refreshMs);
-    return () => clearInterval(timer);
-  }, [refreshMs, refresh]);
-
-  const isCurrent = result.path === path;
-  return {
-    data: isCurrent ? result.data : undefined,
-    error: isCurrent ? result.error : undefined,
-    isLoading: path !== undefined && (!isCurrent || (result.data === undefined && result.error === undefined)),
-    refresh,
-  };
+  const load = async (signal: AbortSignal): Promise<T | undefined> =>
+    path === undefined ? undefined : readJson<T>(path, signal);
+  const wanted = path === undefined ? 0 : refreshMs;
+  const { data, error, refresh: readAgain } = useResource<T | undefined>(path ?? '', undefined, wanted, load);
+  const refresh = useCallback(() => void readAgain(), [readAgain]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new version reads again; before the first reading, refresh does nothing
+  useEffect(refresh, [refresh, version]);
+  return { data, error, isLoading: path !== undefined && data === undefined && error === undefined, refresh };
 }

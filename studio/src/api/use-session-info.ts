@@ -1,12 +1,8 @@
+import type { AgentProcess } from 'holdfast/server';
 import { useEffect, useState } from 'react';
 import type { SessionInfo } from '../sessions/session-facts.ts';
+import { sessionPath } from './server.ts';
 import { type Reading, useRead } from './use-read.ts';
-
-/** A process that a server has started to run the agent. */
-export interface AgentProcess {
-  readonly pid: number;
-  readonly status: 'running' | 'ended' | 'killed';
-}
 
 /** What `GET /sessions/:id` returns. */
 export interface SessionDetails {
@@ -25,7 +21,7 @@ const REFRESH_MS = 3000;
 /** A session's summary, read again when its conversation has moved to another cursor. */
 export function useSessionInfo(id: string, cursor?: string): Reading<SessionDetails> {
   const settled = useSettled(cursor);
-  return useRead<SessionDetails>(`sessions/${encodeURIComponent(id)}`, { version: settled, refreshMs: REFRESH_MS });
+  return useRead<SessionDetails>(sessionPath(id), { version: settled, refreshMs: REFRESH_MS });
 }
 
 /** A value once it has not changed for a moment. */

@@ -1,6 +1,6 @@
 import type { ConversationBlock } from 'holdfast/conversation';
 import { type FormEvent, useId, useState } from 'react';
-import { actJson } from '../api/server.ts';
+import { actJson, sessionPath } from '../api/server.ts';
 import { addressOf, navigate } from '../shell/router.ts';
 import { AttemptProblem } from '../ui/attempt-problem.tsx';
 import { Button } from '../ui/button.tsx';
@@ -44,7 +44,7 @@ function ForkForm({
     event.preventDefault();
     void attempt.run(async () => {
       const { id: forkId } = await actJson<{ readonly id: string }>(
-        `sessions/${encodeURIComponent(sessionId)}/fork`,
+        sessionPath(sessionId, 'fork'),
         forkRequest(block, { text, model, title }),
       );
       onClose();

@@ -1,6 +1,7 @@
 import type { Strategy } from 'holdfast/history';
 import type { ReplayComparison, RequestList } from 'holdfast/server';
 import { useDeferredValue, useRef } from 'react';
+import { sessionPath } from '../api/server.ts';
 import { useRead } from '../api/use-read.ts';
 import { useSessionInfo } from '../api/use-session-info.ts';
 import { percent } from '../record/cache-sentence.ts';
@@ -21,7 +22,7 @@ export function StrategiesView({ place }: ViewProps) {
   const { data: details, error: problem } = useSessionInfo(id);
   const strategies = parseStrategies(place.query.get('try'));
   const query = useDeferredValue(replayQuery(strategies));
-  const { data, error } = useRead<ReplayComparison>(`sessions/${encodeURIComponent(id)}/replay?${query}`, {
+  const { data, error } = useRead<ReplayComparison>(`${sessionPath(id, 'replay')}?${query}`, {
     version: details?.seq,
   });
   const kept = useRef<ReplayComparison>(undefined);

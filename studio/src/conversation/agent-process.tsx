@@ -1,6 +1,7 @@
-import { actJson } from '../api/server.ts';
+import type { AgentProcess } from 'holdfast/server';
+import { actJson, sessionPath } from '../api/server.ts';
 import { useRead } from '../api/use-read.ts';
-import type { AgentProcess, SessionDetails } from '../api/use-session-info.ts';
+import type { SessionDetails } from '../api/use-session-info.ts';
 import { useCommands } from '../shell/commands.ts';
 import { Button } from '../ui/button.tsx';
 import type { Attempt } from '../ui/use-attempt.ts';
@@ -13,7 +14,7 @@ const REFRESH_MS = 700;
  */
 export function AgentProcessControl(props: { readonly id: string; readonly attempt: Attempt }) {
   const { id, attempt } = props;
-  const path = `sessions/${encodeURIComponent(id)}`;
+  const path = sessionPath(id);
   const { data, refresh } = useRead<SessionDetails>(path, { refreshMs: REFRESH_MS });
   const processes = data?.processes ?? [];
   const isRunning = processes.at(-1)?.status === 'running';

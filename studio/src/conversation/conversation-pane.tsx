@@ -1,14 +1,14 @@
 import { type ConversationBlock, findSubagent, type SessionConversationState } from 'holdfast/conversation';
-import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { readContent } from '../api/read-content.ts';
 import { ForkContext } from '../compare/fork-context.ts';
 import { useCommands } from '../shell/commands.ts';
 import { addressOf, navigate, type Place, setQuery } from '../shell/router.ts';
+import { foldKey } from './compaction.tsx';
 import { ConversationList } from './rows/conversation-list.tsx';
 import { FindBar } from './rows/find-bar.tsx';
 import { OpenStates, OpenStatesContext } from './rows/open-states.tsx';
 import { type Row, rowsOf } from './rows/rows.ts';
-import { useRows } from './rows/use-rows.ts';
 import { subagentKey } from './subagent.tsx';
 import { ContentReaderContext } from './text/external-image.tsx';
 
@@ -117,4 +117,18 @@ function openPathTo(state: SessionConversationState, open: OpenStates, key: stri
     if (!open.isChosen(name)) open.set(name, true);
     at = findSubagent(state, at.parentConversationId);
   }
+}
+
+/** The rows of a conversation, again when the state or what a person opened has changed. */
+function useRows(state: SessionConversationState, open: OpenStates): readonly Row[] {
+  const version = useSyncExternalStore(open.subscribe, () => open.version);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the version stands for what is open
+  return useMemo(
+    () =>
+      rowsOf(state, {
+        isSubagentOpen: (toolUseId) => open.isOpen(subagentKey(toolUseId), false),
+        isFolded: (key) => !open.isOpen(foldKey(key), true),
+      }),
+    [state, open, version],
+  );
 }

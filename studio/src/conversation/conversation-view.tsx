@@ -1,8 +1,7 @@
-import type { SessionConversationState } from 'holdfast/conversation';
-import { reviveConversationState } from 'holdfast/conversation';
+import { pendingBlocks, reviveConversationState, type SessionConversationState } from 'holdfast/conversation';
 import { RequestError, useConversation } from 'holdfast/react';
 import { useMemo, useState } from 'react';
-import { actJson, REQUEST, sessionUrl } from '../api/server.ts';
+import { actJson, REQUEST, sessionPath, sessionUrl } from '../api/server.ts';
 import { useRead } from '../api/use-read.ts';
 import { type SessionDetails, useSessionInfo } from '../api/use-session-info.ts';
 import { PendingCalls } from '../inbox/pending-calls.tsx';
@@ -17,13 +16,11 @@ import { Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { Problem, sentence } from '../ui/problem.tsx';
 import { useAttempt } from '../ui/use-attempt.ts';
-import { isBusy } from './activity.ts';
 import { AgentProcessControl } from './agent-process.tsx';
 import { Composer } from './composer.tsx';
 import { ConversationPane } from './conversation-pane.tsx';
 import { Queue, type QueuedInput, withQueued } from './queue.tsx';
 import { SessionTotals } from './session-totals.tsx';
-import { useCaughtUp } from './use-caught-up.ts';
 
 /** One session: its conversation, live, and a field to write to the agent. */
 export function ConversationView({ place }: ViewProps) {
@@ -48,14 +45,13 @@ function LiveConversation(props: { readonly id: string; readonly place: Place; r
   const attempt = useAttempt();
   const [asksToDelete, setAsksToDelete] = useState(false);
   useCommands([{ id: 'delete', title: 'Delete this session…', group: 'Session', run: () => setAsksToDelete(true) }]);
-  const remove = (): Promise<object> => actJson(`sessions/${encodeURIComponent(id)}`, undefined, 'DELETE');
+  const remove = (): Promise<object> => actJson(sessionPath(id), undefined, 'DELETE');
   const [text, setText] = useState('');
   const withdraw = async (input: QueuedInput): Promise<void> => {
     const isBack = await attempt.run(() => actions.withdraw(input.id));
     if (isBack) setText((typed) => withQueued(typed, [input])); // it can be sent again
   };
-  const isRunning =
-    details?.summary.status === 'running' || (details?.summary.status === undefined && isBusy(state, 0));
+  const isRunning = details?.summary.status === 'running' || (details?.summary.status === undefined && isBusy(state));
   return (
     <>
       <SessionHeader id={id} details={details} view="">
@@ -124,7 +120,7 @@ function RecordedConversation(props: {
   readonly isGone: boolean;
 }) {
   const { id, details, place, isGone } = props;
-  const path = `sessions/${encodeURIComponent(id)}/state`;
+  const path = sessionPath(id, 'state');
   const { data, error, isLoading } = useRead<{ readonly state: unknown }>(path, { version: details.seq });
   const state = useMemo<SessionConversationState | undefined>(
     () => data && reviveConversationState(data.state),
@@ -143,4 +139,22 @@ function RecordedConversation(props: {
       </p>
     </>
   );
+}
+
+/** Whether the agent works, or has something to work on, as far as the conversation shows it. */
+function isBusy(state: SessionConversationState): boolean {
+  const last = state.blocks.at(-1)?.type;
+  if (last === 'user_message' || last === 'tool_result') return true;
+  return pendingBlocks(state).some(({ type }) => type !== 'system');
+}
+
+/**
+ * The state to show while a log is read for the first time. Each new state makes all rows again, so that one is shown only when it has twice
+ * the blocks of the last: reading a log of any length costs as much as making its rows a few times.
+ */
+function useCaughtUp(state: SessionConversationState, isReading: boolean): SessionConversationState {
+  const [shown, setShown] = useState(state);
+  const isNext = !isReading || state.blocks.length >= Math.max(1, shown.blocks.length * 2);
+  if (isNext && shown !== state) setShown(state);
+  return isNext ? state : shown;
 }

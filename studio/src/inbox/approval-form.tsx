@@ -1,25 +1,22 @@
 import type { ApprovalItem } from 'holdfast/server';
 import { useId, useState } from 'react';
-import { sessionActions } from '../api/session-actions.ts';
 import { useNow } from '../ui/ago.tsx';
 import { Button } from '../ui/button.tsx';
 import { roughly } from '../ui/format.ts';
 import { CallHeading } from './call-heading.tsx';
-import type { FormProps } from './form-props.ts';
+import { decide, type FormProps } from './form-props.ts';
 import { argumentsOf } from './waiting.ts';
 
 /** A call that runs only if a person says so: with exactly these arguments, or with others. */
-export function ApprovalForm({ item, attempt, onDone }: FormProps<ApprovalItem>) {
+export function ApprovalForm(props: FormProps<ApprovalItem>) {
+  const { item, attempt } = props;
   const original = JSON.stringify(argumentsOf(item), null, 2);
   const [text, setText] = useState(original);
   const [reason, setReason] = useState('');
   const id = useId();
   const isEdited = text !== original;
   const problem = isEdited ? jsonProblem(text) : undefined;
-  const decide = async (action: () => Promise<unknown>): Promise<void> => {
-    if (await attempt.run(action)) onDone();
-  };
-  const { session, call } = item;
+  const { call } = item;
   return (
     <section aria-label={`Approval of ${item.toolName}`} className="flex flex-col gap-2">
       <div className="flex items-baseline gap-3">
@@ -51,7 +48,7 @@ export function ApprovalForm({ item, attempt, onDone }: FormProps<ApprovalItem>)
           kind="primary"
           disabled={problem !== undefined || attempt.isRunning}
           onClick={() =>
-            void decide(() => sessionActions(session.id).approve(call, isEdited ? { arguments: JSON.parse(text) } : {}))
+            decide(props, (session) => session.approve(call, isEdited ? { arguments: JSON.parse(text) } : {}))
           }
         >
           {isEdited ? 'Approve with these arguments' : 'Approve'}
@@ -73,9 +70,7 @@ export function ApprovalForm({ item, attempt, onDone }: FormProps<ApprovalItem>)
           kind="danger"
           disabled={attempt.isRunning}
           onClick={() =>
-            void decide(() =>
-              sessionActions(session.id).deny(call, reason.trim() === '' ? {} : { reason: reason.trim() }),
-            )
+            decide(props, (session) => session.deny(call, reason.trim() === '' ? {} : { reason: reason.trim() }))
           }
         >
           Deny

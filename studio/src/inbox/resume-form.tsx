@@ -1,14 +1,13 @@
 import type { ClientActions } from 'holdfast/react';
 import type { LimitItem, ProviderItem } from 'holdfast/server';
 import { type ReactNode, useState } from 'react';
-import { sessionActions } from '../api/session-actions.ts';
 import { waitSentence } from '../conversation/suspension.ts';
 import { Button } from '../ui/button.tsx';
 import { compact, count, money } from '../ui/format.ts';
 import { sentence } from '../ui/problem.tsx';
 import { BUDGET_LIMITS, type BudgetLimit, limitToRaise, suggestedMax } from './budget-limits.ts';
-import { ConfirmGiveUp } from './confirm-give-up.tsx';
-import type { FormProps } from './form-props.ts';
+import { decide, type FormProps } from './form-props.ts';
+import { GiveUp } from './give-up.tsx';
 
 /** A limit that is raised; another one stays as it is. */
 type Raise = NonNullable<NonNullable<Parameters<ClientActions['resume']>[0]>['raise']>;
@@ -20,43 +19,40 @@ const HEADINGS: Readonly<Record<LimitItem['reason'], string>> = {
 };
 
 /** An evaluation that waits at a limit, which a person can raise. */
-export function LimitForm({ item, attempt, onDone }: FormProps<LimitItem>) {
-  const { session, reason, message, usage, turns } = item;
+export function LimitForm(props: FormProps<LimitItem>) {
+  const { item, attempt } = props;
+  const { reason, message, usage, turns } = item;
   const tokens = usage.inputTokens + usage.outputTokens;
   const used = [count(turns, 'turn'), `${compact(tokens)} tokens`, usage.costUsd !== undefined && money(usage.costUsd)];
-  const go = async (raise: Raise): Promise<void> => {
-    if (await attempt.run(() => sessionActions(session.id).resume({ raise }))) onDone();
-  };
+  const go = (raise: Raise): void => decide(props, (session) => session.resume({ raise }));
   return (
-    <Waiting heading={HEADINGS[reason]} message={waitSentence(reason, message)} {...{ item, attempt, onDone }}>
+    <Waiting heading={HEADINGS[reason]} message={waitSentence(reason, message)} {...props}>
       <p className="w-full text-muted">So far: {used.filter(Boolean).join(', ')}.</p>
-      {reason === 'BUDGET_EXCEEDED' && (
-        <RaiseBudget item={item} isDisabled={attempt.isRunning} onResume={(raise) => void go(raise)} />
-      )}
+      {reason === 'BUDGET_EXCEEDED' && <RaiseBudget item={item} isDisabled={attempt.isRunning} onResume={go} />}
       {reason === 'TURN_LIMIT' && (
         <NumberField
           label="Most turns"
           initial={String(turns * 2)}
           isDisabled={attempt.isRunning}
-          onSubmit={(maxTurns) => void go({ maxTurns })}
+          onSubmit={(maxTurns) => go({ maxTurns })}
         />
       )}
-      {reason === 'DEADLINE_EXCEEDED' && <Resume item={item} attempt={attempt} onDone={onDone} label="Continue" />}
+      {reason === 'DEADLINE_EXCEEDED' && <Resume {...props} label="Continue" />}
     </Waiting>
   );
 }
 
 /** A provider that returned no response. */
-export function ProviderForm({ item, attempt, onDone }: FormProps<ProviderItem>) {
-  const { message, provider, status } = item;
+export function ProviderForm(props: FormProps<ProviderItem>) {
+  const { message, provider, status } = props.item;
   const which = [provider, status !== undefined && `HTTP status ${status}`].filter(Boolean).join(', ');
   return (
     <Waiting
       heading={`Its provider failed${which === '' ? '' : ` (${which})`}`}
       message={waitSentence('PROVIDER_FAILED', message)}
-      {...{ item, attempt, onDone }}
+      {...props}
     >
-      <Resume item={item} attempt={attempt} onDone={onDone} label="Try again" />
+      <Resume {...props} label="Try again" />
     </Waiting>
   );
 }
@@ -72,27 +68,22 @@ export function StoppedByPersonForm(props: Pick<FormProps<unknown>, 'attempt'> &
   );
 }
 
-type OfSession = FormProps<{ readonly session: { readonly id: string } }>;
-
-function Resume({ item, attempt, onDone, label }: OfSession & { readonly label: string }) {
-  const go = async (): Promise<void> => {
-    if (await attempt.run(() => sessionActions(item.session.id).resume())) onDone();
-  };
+function Resume({ label, ...form }: FormProps & { readonly label: string }) {
   return (
-    <Button kind="primary" disabled={attempt.isRunning} onClick={() => void go()}>
+    <Button
+      kind="primary"
+      disabled={form.attempt.isRunning}
+      onClick={() => decide(form, (session) => session.resume())}
+    >
       {label}
     </Button>
   );
 }
 
 function Waiting(
-  props: OfSession & { readonly heading: string; readonly message: string; readonly children: ReactNode },
+  props: FormProps & { readonly heading: string; readonly message: string; readonly children: ReactNode },
 ) {
-  const { item, attempt, onDone, heading, message, children } = props;
-  const [asks, setAsks] = useState(false);
-  const giveUp = async (): Promise<void> => {
-    if (await attempt.run(() => sessionActions(item.session.id).abandon())) onDone();
-  };
+  const { heading, message, children, ...form } = props;
   return (
     <section aria-label={heading} className="flex flex-col gap-2">
       <h2 className="font-semibold text-waits">{heading}</h2>
@@ -100,11 +91,8 @@ function Waiting(
       <div className="flex flex-wrap items-center gap-2">
         {children}
         <span className="flex-1" />
-        <Button kind="danger" disabled={attempt.isRunning} onClick={() => setAsks(true)}>
-          Give it up…
-        </Button>
+        <GiveUp {...form}>Give it up…</GiveUp>
       </div>
-      <ConfirmGiveUp isOpen={asks} onClose={() => setAsks(false)} onConfirm={() => void giveUp()} />
     </section>
   );
 }

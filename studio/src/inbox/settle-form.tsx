@@ -1,7 +1,6 @@
 import type { ClientActions } from 'holdfast/react';
 import type { OutcomeItem } from 'holdfast/server';
 import { useState } from 'react';
-import { sessionActions } from '../api/session-actions.ts';
 import { reconcileSentence } from '../conversation/suspension.ts';
 import { JsonView } from '../conversation/tools/json-view.tsx';
 import { ToolProgress } from '../conversation/tools/tool-progress.tsx';
@@ -9,18 +8,18 @@ import { Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { sentence } from '../ui/problem.tsx';
 import { CallHeading } from './call-heading.tsx';
-import type { FormProps } from './form-props.ts';
+import { decide, type FormProps } from './form-props.ts';
 import { argumentsOf } from './waiting.ts';
 
 /** A call that was started and whose outcome is unknown: a person looks it up and settles it. */
-export function SettleForm({ item, attempt, onDone }: FormProps<OutcomeItem>) {
-  const { session, call, progress, attempt: tries } = item;
+export function SettleForm(props: FormProps<OutcomeItem>) {
+  const { item, attempt } = props;
+  const { call, progress, attempt: tries } = item;
   const [result, setResult] = useState('');
   const [asks, setAsks] = useState(false);
   const id = `${call.evaluationId}/${call.turn}/${call.callId}`;
-  const decide = async (how: Parameters<ClientActions['settle']>[1]): Promise<void> => {
-    if (await attempt.run(() => sessionActions(session.id).settle(call, how))) onDone();
-  };
+  const settle = (how: Parameters<ClientActions['settle']>[1]): void =>
+    decide(props, (session) => session.settle(call, how));
   const found = item.reconcile && reconcileSentence(item.reconcile);
   const given = result.trim() === '' ? undefined : result.trim();
   return (
@@ -50,14 +49,11 @@ export function SettleForm({ item, attempt, onDone }: FormProps<OutcomeItem>) {
         <Button
           kind="primary"
           disabled={given === undefined || attempt.isRunning}
-          onClick={() => void decide({ result: given })}
+          onClick={() => settle({ result: given })}
         >
           It returned this
         </Button>
-        <Button
-          disabled={attempt.isRunning}
-          onClick={() => void decide({ result: given ?? 'It failed.', isError: true })}
-        >
+        <Button disabled={attempt.isRunning} onClick={() => settle({ result: given ?? 'It failed.', isError: true })}>
           It failed
         </Button>
         <Button kind="danger" disabled={attempt.isRunning} onClick={() => setAsks(true)}>
@@ -70,7 +66,7 @@ export function SettleForm({ item, attempt, onDone }: FormProps<OutcomeItem>) {
         title={`Run ${item.toolName} again?`}
         explanation="It may have taken effect already. Running it again can do it twice."
         action="Run it again"
-        onConfirm={() => void decide({ rerun: true })}
+        onConfirm={() => settle({ rerun: true })}
       />
     </section>
   );

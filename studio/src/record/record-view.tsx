@@ -1,6 +1,7 @@
 import type { RequestPoint, RequestTotals } from 'holdfast/history';
 import type { RequestList } from 'holdfast/server';
 import type { ReactNode } from 'react';
+import { sessionPath } from '../api/server.ts';
 import { useRead } from '../api/use-read.ts';
 import { useSessionInfo } from '../api/use-session-info.ts';
 import { SessionHeader } from '../sessions/session-header.tsx';
@@ -20,7 +21,7 @@ export function RecordView({ place }: ViewProps) {
   const { data: details, error: problem } = useSessionInfo(id);
   const only = place.query.get('only') ?? '';
   const query = only === '' ? '' : `?evaluation=${encodeURIComponent(only)}`;
-  const { data, error } = useRead<RequestList>(`sessions/${encodeURIComponent(id)}/requests${query}`, {
+  const { data, error } = useRead<RequestList>(`${sessionPath(id, 'requests')}${query}`, {
     version: details?.seq,
   });
   const failed = error ?? problem;

@@ -1,6 +1,7 @@
 import type { RequestPoint } from 'holdfast/history';
 import type { RequestDetail as Detail } from 'holdfast/server';
 import { type ReactNode, useState } from 'react';
+import { sessionPath } from '../api/server.ts';
 import { useRead } from '../api/use-read.ts';
 import { Button } from '../ui/button.tsx';
 import { clock, count, money } from '../ui/format.ts';
@@ -78,7 +79,7 @@ function Rows({ sessionId, request }: { readonly sessionId: string; readonly req
   const [limit, setLimit] = useState(PAGE);
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
   const { turn, evaluationId } = request;
-  const path = `sessions/${encodeURIComponent(sessionId)}/requests/${turn}?evaluation=${encodeURIComponent(evaluationId)}&limit=${Math.min(limit, 500)}`;
+  const path = `${sessionPath(sessionId, 'requests', String(turn))}?evaluation=${encodeURIComponent(evaluationId)}&limit=${Math.min(limit, 500)}`;
   const { data, error } = useRead<Detail>(path);
   if (error) return <Problem>{sentence(error)}</Problem>;
   if (!data || data.total === 0) return null;

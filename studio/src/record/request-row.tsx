@@ -2,12 +2,11 @@ import type { ConversationMessage } from 'holdfast';
 import type { RequestFate, RequestRow as Row } from 'holdfast/history';
 import type { TextPiece } from 'holdfast/server';
 import { memo, type ReactNode, useState } from 'react';
-import { readJson } from '../api/server.ts';
+import { readJson, sessionPath } from '../api/server.ts';
 import { visible } from '../conversation/tools/ansi.ts';
 import { ClampedText } from '../ui/clamped-text.tsx';
 import { compact, count } from '../ui/format.ts';
 import { sentence } from '../ui/problem.tsx';
-import { messageText, speakerOf } from './message-text.ts';
 
 const FATES: Readonly<Record<RequestFate, readonly [word: string, tone: string]>> = {
   whole: ['sent', 'text-muted'],
@@ -83,7 +82,7 @@ function Text(props: { readonly sessionId: string; readonly message: Conversatio
   const text = loaded ?? messageText(message);
   const load = (): void => {
     if (!isCut || loaded !== undefined) return;
-    const path = `sessions/${encodeURIComponent(sessionId)}/texts/${encodeURIComponent(message.id)}?limit=200000`;
+    const path = `${sessionPath(sessionId, 'texts', message.id)}?limit=200000`;
     readJson<TextPiece>(path).then(
       ({ text: whole, length }) =>
         setLoaded(length > whole.length ? `${whole}\n… ${count(length - whole.length, 'more character')}` : whole),
@@ -93,4 +92,22 @@ function Text(props: { readonly sessionId: string; readonly message: Conversatio
   if (text === '') return <Nothing>no text</Nothing>;
   const isCode = message.role === 'tool' || message.role === 'system';
   return <ClampedText text={visible(text)} isCode={isCode} isCut={isCut} onOpen={load} />;
+}
+
+/** A recorded message as text: what it says, its calls, and a word for each image or file. */
+
+/** A recorded message as text: what it says, its calls, and a word for each image or file. */
+function messageText({ content, ...message }: ConversationMessage): string {
+  const parts = content.map((part) => {
+    if (part.type === 'text') return part.text;
+    if (part.type === 'reasoning') return part.text === '' ? '' : `(thinking) ${part.text}`;
+    return `[${part.type} ${part.filename ?? part.mediaType}]`;
+  });
+  const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : [];
+  return [...parts, ...calls.map(({ name, arguments: given }) => `→ ${name}(${given})`)].filter(Boolean).join('\n');
+}
+
+/** Who said it: a role, and of a result the tool. */
+function speakerOf(message: ConversationMessage): string {
+  return message.role === 'tool' ? message.toolName : message.role;
 }

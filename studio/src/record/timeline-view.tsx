@@ -1,5 +1,6 @@
 import type { Timeline } from 'holdfast';
 import { useMemo, useState } from 'react';
+import { sessionPath } from '../api/server.ts';
 import { useRead } from '../api/use-read.ts';
 import { useSessionInfo } from '../api/use-session-info.ts';
 import { SessionHeader } from '../sessions/session-header.tsx';
@@ -19,7 +20,7 @@ import { spanLabel, spanSentence } from './span-sentence.ts';
 export function TimelineView({ place }: ViewProps) {
   const [, id = ''] = place.parts;
   const { data: details, error: problem } = useSessionInfo(id);
-  const { data, error } = useRead<Timeline>(`sessions/${encodeURIComponent(id)}/timeline`, { version: details?.seq });
+  const { data, error } = useRead<Timeline>(sessionPath(id, 'timeline'), { version: details?.seq });
   const failed = error ?? problem;
   return (
     <>

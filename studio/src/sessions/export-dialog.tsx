@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { send } from '../api/server.ts';
+import { readFile, sessionPath } from '../api/server.ts';
 import { AttemptProblem } from '../ui/attempt-problem.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -24,9 +24,8 @@ export function ExportDialog(props: {
   const save = async (format: string): Promise<void> => {
     const query = new URLSearchParams({ format, ...(redact && { redact: 'true' }) });
     const saved = await attempt.run(async () => {
-      const response = await send(`sessions/${encodeURIComponent(id)}/export?${query}`);
-      const [, extension = 'txt'] = /\.(\w+)"/.exec(response.headers.get('content-disposition') ?? '') ?? [];
-      saveFile(await response.blob(), `${fileName(title)}.${extension}`);
+      const { content, extension } = await readFile(`${sessionPath(id, 'export')}?${query}`);
+      saveFile(content, `${fileName(title)}.${extension}`);
     });
     if (saved) onClose();
   };

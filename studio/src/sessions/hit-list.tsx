@@ -3,7 +3,6 @@ import { Link } from '../shell/link.tsx';
 import { addressOf } from '../shell/router.ts';
 import { Ago } from '../ui/ago.tsx';
 import { count } from '../ui/format.ts';
-import { MarkedText } from '../ui/marked-text.tsx';
 import { useListKeys } from '../ui/use-list-keys.ts';
 import { type SessionInfo, titleOf } from './session-facts.ts';
 
@@ -95,4 +94,12 @@ function Entry(props: {
       </Link>
     </li>
   );
+}
+
+/** A search excerpt: the store puts the matched words between `⟦` and `⟧`. */
+function MarkedText({ text }: { readonly text: string }) {
+  return text.split(/(⟦[^⟦⟧]*⟧)/).map((piece, index) => {
+    const isHit = piece.startsWith('⟦');
+    return isHit ? <mark key={index}>{piece.slice(1, -1)}</mark> : piece;
+  });
 }

@@ -3,7 +3,6 @@ import type { SessionDetails } from '../api/use-session-info.ts';
 import { useCommands } from '../shell/commands.ts';
 import { Link } from '../shell/link.tsx';
 import { addressOf, navigate } from '../shell/router.ts';
-import { SESSION_TABS } from '../shell/session-tabs.ts';
 import { useNow } from '../ui/ago.tsx';
 import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -11,6 +10,15 @@ import { Status } from '../ui/status.tsx';
 import { activityOf, projectOf, sourceOf, titleOf } from './session-facts.ts';
 
 const ExportDialog = lazy(async () => ({ default: (await import('./export-dialog.tsx')).ExportDialog }));
+
+/** The views of one session: the name in the address, what people call it, and what it shows. The conversation has no name. */
+const SESSION_TABS: readonly (readonly [name: string, label: string, title: string])[] = [
+  ['', 'Conversation', 'Conversation'],
+  ['record', 'Record', 'Record: every request as it was sent'],
+  ['timeline', 'Timeline', 'Timeline: when everything happened'],
+  ['strategies', 'Strategies', 'Strategies: what others would have sent'],
+  ['compare', 'Compare', 'Compare with another session'],
+];
 
 /** The line above every view of one session: what it is, what it does, and its other views. */
 export function SessionHeader(props: {

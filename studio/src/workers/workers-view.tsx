@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo } from 'react';
-import { sessionActions } from '../api/session-actions.ts';
+import { sessionActions } from '../api/server.ts';
 import { Link } from '../shell/link.tsx';
 import { addressOf } from '../shell/router.ts';
 import { Ago, useNow } from '../ui/ago.tsx';

@@ -1,9 +1,9 @@
 import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual';
-import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
+import { type MouseEvent, type RefObject, useCallback, useEffect, useRef, useState } from 'react';
+import { navigate } from '../../shell/router.ts';
 import { Button } from '../../ui/button.tsx';
 import { MAX_MARKDOWN, ScrollingContext } from '../text/markdown.tsx';
 import { BlockRow } from './block-row.tsx';
-import { chooseByTouch } from './choose-by-touch.ts';
 import { RowBoundary } from './row-boundary.tsx';
 import type { Row } from './rows.ts';
 
@@ -192,4 +192,15 @@ function estimate(row: Row | undefined): number {
 
 function lines(length: number): number {
   return Math.ceil(length / LETTERS) * LINE;
+}
+
+const NO_POINTER = '(hover: none)';
+
+/** A touch has no pointer that could stay over a row: a tap chooses it, which shows its actions. What the tap is for comes first. */
+function chooseByTouch(event: MouseEvent, href: string): void {
+  if (!matchMedia(NO_POINTER).matches) return;
+  const { target } = event;
+  if (target instanceof Element && target.closest('a, button, summary, input, textarea, select, pre')) return;
+  if (getSelection()?.isCollapsed === false) return;
+  navigate(href, { replace: true });
 }

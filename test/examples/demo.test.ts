@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -46,6 +46,18 @@ async function demoWith(script: (turn: number) => ServerTurn): ReturnType<typeof
   server = await startProviderServer({ script: ({ turn }) => script(turn) });
   return endOf(startDemo(['--model', 'openai/gpt-5'], ask(server.url)));
 }
+
+test('the demo is killed twice and ends like an uninterrupted run', async () => {
+  const place = join(dir, 'twice');
+  const { code, stdout } = await endOf(startDemo(['--dir', place]));
+  expect(stdout).toContain('SIGKILL inside send_mail');
+  expect(stdout).toContain('SIGKILL in the middle of the final response');
+  expect(stdout).toContain('6, each executed exactly once');
+  expect(stdout).toContain('the same 13 messages');
+  expect(stdout).toContain('OPENAI_API_KEY=… npm start -- --model openai/gpt-5'); // the advice fits the place where it was started
+  expect(code).toBe(0);
+  expect(readFileSync(join(place, 'killed', 'workspace', 'report.md'), 'utf8')).toContain('Total: EUR 357.70');
+});
 
 describe('I10: a mistake of the user prints one sentence and exits with code 1', () => {
   test.for([
@@ -132,9 +144,4 @@ describe('the agent ends with its parent', () => {
     await once(demo, 'close');
     expect(await stderr).toBe('');
   });
-});
-
-test('the advice at the end fits the place where the demo was started', async () => {
-  const { stdout } = await endOf(startDemo([]));
-  expect(stdout).toContain('OPENAI_API_KEY=… npm start -- --model openai/gpt-5');
 });

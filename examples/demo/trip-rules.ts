@@ -1,5 +1,5 @@
 /** The rules of the demo's second job: plan a trip, with a subagent that compares hotels. */
-import type { ScriptedTurn } from '../../models/scripted.ts';
+import type { ScriptedTurn } from 'holdfast';
 import type { JobState } from './job-state.ts';
 import { HOTELS } from './trip-tools.ts';
 

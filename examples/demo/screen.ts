@@ -1,12 +1,9 @@
-import { printable, printableLine } from '../printable.ts';
-import { terminal } from '../terminal.ts';
-import type { Progress } from './progress.ts';
-
-const { bold, dim, green, red, cyan, yellow } = terminal;
+import { styleText } from 'node:util';
+import type { Progress } from './agent-process.ts';
 
 /** Shows an agent's progress, with the model's text as it streams. */
 export function screen(pid: number): (progress: Progress) => void {
-  console.log(`${cyan('▶')} ${bold(`process ${pid}`)}`);
+  console.log(`${styleText('cyan', '▶')} ${styleText('bold', `process ${pid}`)}`);
   let speaking = false;
   const line = (text: string): void => {
     if (speaking) process.stdout.write('\n');
@@ -16,25 +13,26 @@ export function screen(pid: number): (progress: Progress) => void {
   return (progress) => {
     switch (progress.type) {
       case 'said':
-        process.stdout.write(`${speaking ? '' : `  ${dim('model')}  `}${indented(printable(progress.delta))}`);
+        process.stdout.write(`${speaking ? '' : `  ${styleText('dim', 'model')}  `}${indented(progress.delta)}`);
         speaking = true;
         return;
       case 'called':
-        return line(`${dim('call ')}  ${printableLine(progress.name)} ${dim(brief(progress.arguments))}`);
+        return line(`${styleText('dim', 'call ')}  ${progress.name} ${styleText('dim', brief(progress.arguments))}`);
       case 'returned':
         return line(
-          `${progress.isError ? red('error') : green('  ok ')}  ${printableLine(progress.name)} ${dim(brief(progress.text))}`,
+          `${progress.isError ? styleText('red', 'error') : styleText('green', '  ok ')}  ${progress.name} ${styleText('dim', brief(progress.text))}`,
         );
       case 'interrupted':
-        return line(yellow(`saved  the interrupted response: “${brief(progress.text)}”`));
+        return line(styleText('yellow', `saved  the interrupted response: “${brief(progress.text)}”`));
       case 'lookedUp':
         return line(
-          yellow(
+          styleText(
+            'yellow',
             `check  ${progress.name} was started by the process that died: ${progress.happened ? 'the mail is in the outbox, so it is not sent again' : 'no mail left, so it runs'}`,
           ),
         );
       case 'acted':
-        return line(`${dim('mail ')}  left for the server …`);
+        return line(`${styleText('dim', 'mail ')}  left for the server …`);
       default:
         return line('');
     }
@@ -47,6 +45,5 @@ function indented(text: string): string {
 }
 
 function brief(text: string): string {
-  const one = printableLine(text);
-  return one.length > 60 ? `${one.slice(0, 59)}…` : one;
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
 }

@@ -1,12 +1,8 @@
 import { join } from 'node:path';
-import { printableLine } from '../printable.ts';
-import { terminal } from '../terminal.ts';
-import { type AgentOptions, type RunningAgent, startAgent } from './agent-process.ts';
-import type { Progress } from './progress.ts';
+import { styleText } from 'node:util';
+import { type AgentOptions, type Progress, type RunningAgent, startAgent } from './agent-process.ts';
 import { screen } from './screen.ts';
 import { mailsIn } from './workspace.ts';
-
-const { red } = terminal;
 
 interface Seen {
   readonly mailed: boolean;
@@ -60,18 +56,17 @@ export async function watchAgent(
     if (!kill?.when(progress, seen)) continue;
     agent.kill();
     outcome = 'killed';
-    console.log(`\n  ${red('✗ SIGKILL')} ${kill.where}\n`);
+    console.log(`\n  ${styleText('red', '✗ SIGKILL')} ${kill.where}\n`);
   }
   return outcome;
 }
 
 /** Prints why the agent did not get to the end. */
-export function giveUp(outcome: AgentOutcome): number {
+export function giveUp(outcome: AgentOutcome): void {
   const why =
     outcome === 'killed' || outcome === undefined
       ? 'its process ended early'
       : (outcome.message ??
         `it ended as ${outcome.type === 'done' ? outcome.status : outcome.type} before we could kill it`);
-  console.error(red(`\nThe agent did not get through the demo: ${printableLine(why)}`));
-  return 1;
+  console.error(styleText('red', `\nThe agent did not get through the demo: ${why}`));
 }

@@ -1,4 +1,4 @@
-import { definePrompt, type Prompt } from '../../loop/define/define-prompt.ts';
+import { type Agent, createAgent, type Model } from 'holdfast';
 import { expenseTools, type JobListener } from './expense-tools.ts';
 import { tripTools } from './trip-tools.ts';
 import { Workspace } from './workspace.ts';
@@ -6,14 +6,15 @@ import { Workspace } from './workspace.ts';
 /** The session that the demo begins with. */
 export const SESSION_ID = 'expenses';
 
-/** The prompt of the demo's agent, with tools that act on `dir` and record each execution there. */
-export function assistantPrompt(dir: string, listener: JobListener): Prompt {
+/** The demo's agent, with tools that act on `dir` and record each execution there. */
+export function createAssistant(model: Model, dir: string, listener: JobListener): Agent {
   const workspace = new Workspace(dir);
-  return definePrompt({
-    ns: 'demo',
-    key: 'assistant',
+  return createAgent({
+    name: 'assistant',
+    model,
     instructions:
       'You file expenses and plan trips. Work only with the tools. Say in one or two sentences what you did when all is done.',
     tools: [...expenseTools(workspace, listener), ...tripTools(workspace)],
+    maxTurns: 30,
   });
 }

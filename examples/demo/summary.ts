@@ -1,35 +1,32 @@
 /** What the demo's first job shows: each call executed once, and the same result as a run that was never killed. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
-import { type ConversationMessage, textOf } from '../../core/log/messages.ts';
-import { openSession } from '../../session/session.ts';
-import { sqliteStore } from '../../stores/sqlite/sqlite-store.ts';
-import { terminal } from '../terminal.ts';
+import { isDeepStrictEqual, styleText } from 'node:util';
+import { type ConversationMessage, openStore, textOf } from 'holdfast';
 import type { AgentOptions } from './agent-process.ts';
 import { SESSION_ID } from './assistant.ts';
 import { watchAgent } from './watch-agent.ts';
 import { executionsIn, mailsIn, prepareWorkspace } from './workspace.ts';
 
-const { bold, dim, red } = terminal;
-
 /** Compares with a run that was not killed, and prints the summary. Returns whether everything was as it should be. */
 export async function summarize(agent: AgentOptions, root: string, kills: number): Promise<boolean> {
-  const { dir, model, script } = agent;
+  const { dir, model } = agent;
   const killed = await lookAt(dir);
   const rows: [string, string][] = [
     ['kills', `${kills}, each resumed by a new process`],
     [
       'tool calls',
-      killed.once ? `${killed.calls}, each executed exactly once` : red(`${killed.calls}, not each executed once`),
+      killed.once
+        ? `${killed.calls}, each executed exactly once`
+        : styleText('red', `${killed.calls}, not each executed once`),
     ],
-    ['mails sent', killed.mails === 1 ? '1' : red(String(killed.mails))],
+    ['mails sent', killed.mails === 1 ? '1' : styleText('red', String(killed.mails))],
   ];
   let same = killed.mails === 1 && killed.once;
   if (!model) {
     const calm = join(root, 'calm');
     prepareWorkspace(join(calm, 'workspace'));
-    await watchAgent({ script, dir: calm }, { isQuiet: true });
+    await watchAgent({ ...agent, dir: calm }, { isQuiet: true });
     const expected = await lookAt(calm);
     const equal = isDeepStrictEqual(killed.messages, expected.messages) && killed.report === expected.report;
     same &&= equal;
@@ -37,12 +34,12 @@ export async function summarize(agent: AgentOptions, root: string, kills: number
       'the result',
       equal
         ? `the same ${killed.messages.length} messages and the same report as a run that was never killed`
-        : red('differs from an uninterrupted run'),
+        : styleText('red', 'differs from an uninterrupted run'),
     ]);
   }
   rows.push(['database', join(dir, 'agent.db')], ['report', join(dir, 'workspace', 'report.md')]);
-  console.log(bold('What happened'));
-  for (const [what, is] of rows) console.log(`  ${dim(what.padEnd(11))} ${is}`);
+  console.log(styleText('bold', 'What happened'));
+  for (const [what, is] of rows) console.log(`  ${styleText('dim', what.padEnd(11))} ${is}`);
   return same;
 }
 
@@ -56,8 +53,8 @@ interface Look {
 }
 
 async function lookAt(dir: string): Promise<Look> {
-  const store = await sqliteStore(join(dir, 'agent.db'), { readOnly: true });
-  const session = await openSession({ store, id: SESSION_ID, readOnly: true });
+  const store = await openStore(join(dir, 'agent.db'), { readOnly: true });
+  const session = await store.session(SESSION_ID, { readOnly: true });
   const messages = session.messages();
   await store.close();
   const calls = messages.flatMap(callsIn).length;

@@ -1,4 +1,4 @@
-import type { AgentProcess, AgentProcesses } from '../../server/agent-processes.ts';
+import type { AgentProcess, AgentProcesses } from 'holdfast/server';
 import type { RunningAgent } from './agent-process.ts';
 
 const MAX_KEPT = 50;

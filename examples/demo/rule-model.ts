@@ -1,7 +1,12 @@
 /** A model for machines without an API key: follows fixed rules, based on the tool results. It keeps no state. */
-import { type ConversationMessage, textOf } from '../../core/log/messages.ts';
-import { type ScriptedTurn, scriptedModel } from '../../models/scripted.ts';
-import type { Model, ModelRequest } from '../../ports/model.ts';
+import {
+  type ConversationMessage,
+  type Model,
+  type ModelRequest,
+  type ScriptedTurn,
+  scriptedModel,
+  textOf,
+} from 'holdfast';
 import { expenseTurn } from './expense-rules.ts';
 import type { JobState } from './job-state.ts';
 import { hotelTurn, tripTurn } from './trip-rules.ts';

@@ -1,6 +1,4 @@
-import { HoldfastError } from '../../core/errors.ts';
-import { toModel } from '../../models/ai-sdk.ts';
-import type { Model } from '../../ports/model.ts';
+import { aiSdkModel, HoldfastError, type Model } from 'holdfast';
 
 const PACKAGES: Readonly<Record<string, { readonly name: string; readonly key: string }>> = {
   openai: { name: '@ai-sdk/openai', key: 'OPENAI_API_KEY' },
@@ -34,5 +32,5 @@ export async function namedModel(name: string): Promise<Model> {
       },
     );
   }
-  return toModel(loaded[provider]?.(rest.join('/')) as Parameters<typeof toModel>[0]);
+  return aiSdkModel(loaded[provider]?.(rest.join('/')) as Parameters<typeof aiSdkModel>[0]);
 }

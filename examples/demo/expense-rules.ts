@@ -1,5 +1,5 @@
 /** The rules of the demo's first job: read the receipts, write the report, mail it. */
-import type { ScriptedTurn } from '../../models/scripted.ts';
+import type { ScriptedTurn } from 'holdfast';
 import type { JobState } from './job-state.ts';
 
 export const EXPENSE_REQUEST =

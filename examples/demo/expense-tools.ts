@@ -1,7 +1,7 @@
 /** The tools of the demo's first job: read three receipts, write an expense report, mail it. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AnyTool, defineTool } from '../../loop/define/define-tool.ts';
+import { type AnyTool, defineTool } from 'holdfast';
 import { strings } from './strings-schema.ts';
 import type { Workspace } from './workspace.ts';
 

@@ -9,20 +9,13 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { messageOf } from '../../core/errors.ts';
-import { textOf } from '../../core/log/messages.ts';
-import type { Prompt } from '../../loop/define/define-prompt.ts';
-import { createAdapter } from '../../loop/evaluate/create-adapter.ts';
-import type { EvaluationEvent, ProviderAdapter } from '../../loop/evaluate/provider-adapter.ts';
-import { openSession, type Session } from '../../session/session.ts';
-import { sqliteStore } from '../../stores/sqlite/sqlite-store.ts';
-import { assistantPrompt, SESSION_ID } from './assistant.ts';
+import { type EvaluationEvent, openStore, textOf } from 'holdfast';
+import type { Progress } from './agent-process.ts';
+import { createAssistant, SESSION_ID } from './assistant.ts';
 import { EXPENSE_REQUEST } from './expense-rules.ts';
 import { namedModel } from './named-model.ts';
-import type { Progress } from './progress.ts';
 import { ruleModel } from './rule-model.ts';
 
-const MAX_TURNS = 30;
 const { values, positionals } = parseArgs({
   options: { model: { type: 'string' }, session: { type: 'string' }, 'word-ms': { type: 'string', default: '25' } },
   allowPositionals: true,
@@ -39,51 +32,27 @@ process.stdout.on('error', orphaned);
 try {
   await work();
 } catch (error) {
-  report({ type: 'failed', message: messageOf(error) });
+  report({ type: 'failed', message: error instanceof Error ? error.message : String(error) });
   process.exitCode = 1;
 }
 
 async function work(): Promise<void> {
   const model = values.model ? await namedModel(values.model) : ruleModel(() => sleep(Number(values['word-ms'])));
-  const adapter = createAdapter({ model });
-  const store = await sqliteStore(join(dir, 'agent.db'));
-  const session = await openSession({ store, id: values.session ?? SESSION_ID });
-  const prompt = assistantPrompt(join(dir, 'workspace'), {
+  const agent = createAssistant(model, join(dir, 'workspace'), {
     sent: () => report({ type: 'acted', name: 'send_mail' }),
     lookedUp: (happened) => report({ type: 'lookedUp', name: 'send_mail', happened }),
   });
-  report(await (values.session === undefined ? fileExpenses : runSession)(adapter, prompt, session));
+  const store = await openStore(join(dir, 'agent.db'));
+  const session = await store.session(values.session ?? SESSION_ID);
+  // The same call starts the agent and, in the next process, resumes it after a crash: an input is sent once by its id.
+  const { status, text, message } =
+    values.session === undefined
+      ? await agent.run(session, EXPENSE_REQUEST, { id: 'expenses', onEvent: reportEvent })
+      : await agent.run(session, undefined, { onEvent: reportEvent });
+  const waitsFor = session.pending().map((call) => ({ name: call.name, isUnknown: call.status === 'started' }));
+  report({ type: 'done', status, text: text ?? '', ...(message !== undefined && { message }), waitsFor });
   await session.close();
   await store.close();
-}
-
-async function fileExpenses(adapter: ProviderAdapter, prompt: Prompt, session: Session): Promise<Progress> {
-  const { status, text, message } = await adapter.evaluate(prompt, {
-    session,
-    input: EXPENSE_REQUEST,
-    resume: 'auto', // the same call starts the agent and resumes it after a crash
-    maxTurns: MAX_TURNS,
-    onEvent: reportEvent,
-  });
-  return { type: 'done', status, text, ...(message !== undefined && { message }) };
-}
-
-async function runSession(adapter: ProviderAdapter, prompt: Prompt, session: Session): Promise<Progress> {
-  const { status, responses, error } = await adapter.run(prompt, {
-    session,
-    maxTurns: MAX_TURNS,
-    onEvent: reportEvent,
-  });
-  const pending = session.pending();
-  return {
-    type: 'done',
-    status,
-    text: responses.at(-1)?.text ?? '',
-    ...(error && { message: error.message }),
-    ...(pending.length > 0 && {
-      waitsFor: pending.map(({ name, status: call }) => ({ name, isUnknown: call === 'started' })),
-    }),
-  };
 }
 
 function orphaned(): never {

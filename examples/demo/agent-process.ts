@@ -10,9 +10,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import type { Progress } from './progress.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** A report of the agent to its parent. `failed` is an error that is not part of a response. */
+export type Progress =
+  | { readonly type: 'said'; readonly delta: string; readonly turn: number }
+  | { readonly type: 'called'; readonly name: string; readonly arguments: string }
+  | { readonly type: 'acted'; readonly name: string }
+  | { readonly type: 'lookedUp'; readonly name: string; readonly happened: boolean }
+  | { readonly type: 'returned'; readonly name: string; readonly text: string; readonly isError: boolean }
+  | { readonly type: 'interrupted'; readonly text: string }
+  | {
+      readonly type: 'done';
+      readonly status: string;
+      readonly text: string;
+      readonly message?: string;
+      /** Calls that wait for a person: for an approval, or because their outcome is unknown. */
+      readonly waitsFor: readonly { readonly name: string; readonly isUnknown: boolean }[];
+    }
+  | { readonly type: 'failed'; readonly message: string };
 
 /** An agent's process. */
 export interface RunningAgent {
@@ -23,9 +40,10 @@ export interface RunningAgent {
   kill(): void;
 }
 
-/** What the agent's script is started with. */
+/** What an agent's process is started with. */
 export interface AgentOptions {
-  readonly script: string;
+  /** The arguments of Node that name the agent's script. */
+  readonly script: readonly string[];
   /** Holds the database and the workspace. */
   readonly dir: string;
   /** The name of a real model. */
@@ -34,11 +52,13 @@ export interface AgentOptions {
   readonly session?: string;
   /** Milliseconds before each word of the model of rules. */
   readonly wordMs?: number;
+  /** Makes the text of a model or a tool safe for a terminal. */
+  readonly printable: (text: string) => string;
 }
 
 /** Starts the agent's script. */
-export function startAgent({ script, dir, model, session, wordMs }: AgentOptions): RunningAgent {
-  const args = ['--disable-warning=ExperimentalWarning', script, dir];
+export function startAgent({ script, dir, model, session, wordMs, printable }: AgentOptions): RunningAgent {
+  const args = ['--disable-warning=ExperimentalWarning', ...script, dir];
   if (model !== undefined) args.push('--model', model);
   if (session !== undefined) args.push(`--session=${session}`);
   if (wordMs !== undefined) args.push('--word-ms', String(wordMs));
@@ -46,10 +66,16 @@ export function startAgent({ script, dir, model, session, wordMs }: AgentOptions
   const env = { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'), ...process.env };
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'], env });
   child.stdin.on('error', () => {}); // `progress` reports its end
-  return { pid: child.pid ?? 0, progress: progressOf(child), kill: () => void child.kill('SIGKILL') };
+  return { pid: child.pid ?? 0, progress: progressOf(child, printable), kill: () => void child.kill('SIGKILL') };
 }
 
-async function* progressOf(child: ChildProcessByStdio<Writable, Readable, null>): AsyncIterable<Progress> {
+async function* progressOf(
+  child: ChildProcessByStdio<Writable, Readable, null>,
+  printable: AgentOptions['printable'],
+): AsyncIterable<Progress> {
+  /** Of all texts, only what the model says has lines: another one cannot look like the next line of the output. */
+  const shown = (name: string, value: unknown): unknown =>
+    typeof value === 'string' ? printable(name === 'delta' ? value : value.replace(/\s+/g, ' ').trim()) : value;
   const kill = (): void => void child.kill('SIGKILL');
   const endBy = (signal: NodeJS.Signals): void => {
     kill();
@@ -63,7 +89,7 @@ async function* progressOf(child: ChildProcessByStdio<Writable, Readable, null>)
   process.on('exit', kill);
   for (const signal of SIGNALS) process.on(signal, endBy);
   try {
-    for await (const line of createInterface({ input: child.stdout })) yield JSON.parse(line) as Progress;
+    for await (const line of createInterface({ input: child.stdout })) yield JSON.parse(line, shown) as Progress;
   } finally {
     release();
   }

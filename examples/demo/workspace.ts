@@ -4,8 +4,7 @@
  */
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { HoldfastError } from '../../core/errors.ts';
-import type { ToolContext } from '../../loop/define/define-tool.ts';
+import { HoldfastError, type ToolContext } from 'holdfast';
 
 const RECEIPTS: Readonly<Record<string, string>> = {
   'train.txt': 'Train to Lisbon\nEUR 84.50\n',

@@ -7,25 +7,15 @@
  *                 └────────── a moment later ◀───┘
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageOf } from '../../core/errors.ts';
-import { printableLine } from '../printable.ts';
-import { terminal } from '../terminal.ts';
+import { styleText } from 'node:util';
 import type { AgentOptions } from './agent-process.ts';
-import type { AgentRegistry } from './agent-registry.ts';
+import { type Audience, RESTART_MS } from './first-job.ts';
 import { type AgentOutcome, watchAgent } from './watch-agent.ts';
 
-const { bold, dim, red, yellow } = terminal;
-
-/** A person can see that the process is dead before the next one starts. */
-export const RESTART_MS = 1500;
-
-export interface SupervisorOptions {
+export interface SupervisorOptions extends Audience {
   readonly agent: AgentOptions;
-  readonly registry: AgentRegistry;
   /** Whether a session has something left to run. */
   readonly hasWork: (sessionId: string) => Promise<boolean>;
-  /** Starts nothing more when it aborts. */
-  readonly signal: AbortSignal;
 }
 
 export class Supervisor {
@@ -61,14 +51,16 @@ export class Supervisor {
         const outcome = await this.#runOnce(sessionId);
         if (signal.aborted) return;
         if (outcome === undefined) {
-          console.log(`\n  ${red('✗ SIGKILL')} a new process resumes\n`);
+          console.log(`\n  ${styleText('red', '✗ SIGKILL')} a new process resumes\n`);
           await sleep(RESTART_MS, undefined, { signal }).catch(() => {});
         } else report(outcome);
         // The process has seen everything that came before its end; a message may have come just after.
         isLeft = outcome === undefined || (running?.isWokenAgain === true && (await hasWork(sessionId)));
       }
     } catch (error) {
-      console.error(red(`\nThe agent cannot be started: ${printableLine(messageOf(error))}`));
+      console.error(
+        styleText('red', `\nThe agent cannot be started: ${error instanceof Error ? error.message : String(error)}`),
+      );
     } finally {
       this.#running.delete(sessionId);
     }
@@ -93,19 +85,16 @@ export class Supervisor {
 /** Prints what a person has to do next, if anything. */
 function report(outcome: AgentOutcome): void {
   if (outcome === undefined || outcome === 'killed') return;
-  if (outcome.message !== undefined) console.error(red(`  ${printableLine(outcome.message)}`));
-  if (outcome.type !== 'done') return;
-  for (const { name, isUnknown } of outcome.waitsFor ?? []) {
-    const call = bold(printableLine(name));
-    console.log(
-      isUnknown
-        ? yellow(`  ${call} was started by a process that died, and its outcome is unknown: settle it in Studio`)
-        : yellow(`  ${call} waits for your approval in Studio`),
-    );
+  const isDone = outcome.type === 'done' && ['completed', 'idle'].includes(outcome.status);
+  const waitsFor = outcome.type === 'done' ? outcome.waitsFor : [];
+  for (const { name, isUnknown } of waitsFor) {
+    const why = isUnknown
+      ? 'was started by a process that died, and its outcome is unknown: settle it in Studio'
+      : 'waits for your approval in Studio';
+    console.log(styleText('yellow', `  ${styleText('bold', name)} ${why}`));
   }
-  console.log(
-    dim(
-      `  ${outcome.status === 'idle' ? 'the agent has nothing left to do: write to it in Studio' : outcome.status}\n`,
-    ),
-  );
+  if (!isDone && waitsFor.length === 0) console.error(styleText('red', `  ${outcome.message}`));
+  if (outcome.type !== 'done') return;
+  const next = isDone ? 'the agent has nothing left to do: write to it in Studio' : outcome.status;
+  console.log(styleText('dim', `  ${next}\n`));
 }

@@ -6,10 +6,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HoldfastError } from '../../core/errors.ts';
-import { definePrompt } from '../../loop/define/define-prompt.ts';
-import { defineSubagent } from '../../loop/define/define-subagent.ts';
-import { type AnyTool, defineTool, type ToolContext } from '../../loop/define/define-tool.ts';
+import { type AnyTool, definePrompt, defineSubagent, defineTool, HoldfastError, type ToolContext } from 'holdfast';
 import { strings } from './strings-schema.ts';
 import type { Workspace } from './workspace.ts';
 

@@ -1,4 +1,4 @@
-import type { ToolMessage } from '../../core/log/messages.ts';
+import type { ToolMessage } from 'holdfast';
 
 /** A job of the demo's model: its request, its turn, and what its tools have returned. */
 export interface JobState {
