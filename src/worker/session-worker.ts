@@ -6,9 +6,8 @@
  *                     ▲          ▲                     └▶ it threw: tried again later, in the end suspended (D79)
  *     search ─────────┘          └── rung since the last look at the log: once more
  */
-import { HoldfastError } from '../core/errors.ts';
-import type { Agent, AgentListener } from '../loop/agent/agent.ts';
-import { type Agents, chooseAgent } from '../loop/agent/choose-agent.ts';
+import type { AgentListener } from '../loop/agent/agent.ts';
+import { type Agents, chooseAgent, notChosen } from '../loop/agent/choose-agent.ts';
 import { runLeft } from '../loop/agent/run-agent.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Doorbell } from '../ports/doorbell.ts';
@@ -298,7 +297,7 @@ export class SessionWorker {
       }
       running.isRung = false; // rings up to here are about what is read now
       await session.refresh();
-      if (result.status === 'left' && session.seq === running.seq) throw notOf(session, agent);
+      if (result.status === 'left' && session.seq === running.seq) throw notChosen(session, agent);
       if (stop.signal.aborted && this.#isClosed) await leaveForNext(session, result);
       const { work, wakeAt } = session.summary ?? {};
       const hasWork = work !== undefined && session.seq !== running.seq && !stop.signal.aborted;
@@ -395,12 +394,6 @@ export class SessionWorker {
 /** Whether a limit holds for all workers: then every start needs to know what the others run. */
 function countsElsewhere({ total, tags }: Concurrency): boolean {
   return total !== undefined || tags !== undefined;
-}
-
-/** The next input names another agent than the one that `agents` has chosen. */
-function notOf({ id }: AnySession, { name }: Agent<unknown>): HoldfastError {
-  const why = `the next input of session ${id} is for another agent than "${name}", which was chosen for it`;
-  return new HoldfastError('AGENT_UNKNOWN', `${why}; choose by session.queue()[0]?.agent, or give agents by name`);
 }
 
 function iso(time: number): string {

@@ -52,6 +52,12 @@ export async function chooseAgent(agents: Agents, session: AnySession): Promise<
   );
 }
 
+/** The error of a session whose next input names another agent than the one that a function has chosen. */
+export function notChosen({ id }: AnySession, { name }: Agent<unknown>): HoldfastError {
+  const why = `the next input of session ${id} is for another agent than "${name}", which was chosen for it`;
+  return new HoldfastError('AGENT_UNKNOWN', `${why}; choose by session.queue()[0]?.agent, or give agents by name`);
+}
+
 function namesOf(agents: Readonly<Record<string, Agent<unknown>>>): string {
   return Object.keys(agents).join(', ') || 'none';
 }
