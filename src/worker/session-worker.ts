@@ -271,13 +271,8 @@ export class SessionWorker {
       await session.refresh();
       running.seq = session.seq;
       const at = clock.now(); // whatever becomes due from here on may have been missed
-      if (session.summary?.suspended) {
-        // The ring is about what came before workers gave up; whatever a person does next ends that.
-        this.#forgetFailure(id);
-        this.#leave(session, at);
-        return false;
-      }
-      const agent = await chooseAgent(agents, session);
+      // Workers have given up on it: the ring is about what came before, and whatever a person does next ends that.
+      const agent = session.summary?.suspended ? undefined : await chooseAgent(agents, session);
       if (!agent) {
         this.#forgetFailure(id);
         this.#leave(session, at);
