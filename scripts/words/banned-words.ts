@@ -22,3 +22,15 @@ export const BANNED_WORDS: readonly BannedWord[] = [
   { word: /\bby turns\b/gi, use: 'alternately' },
   { word: /\bthe (?:second|third|fourth|fifth) document\b/gi, use: 'the name of the idea' },
 ];
+
+/** Words that no identifier of the sources has, in any case: `unlessSpoken` has `spoken`. */
+export const BANNED_IN_NAMES: readonly BannedWord[] = [
+  { word: /^answer(?:s|ed|ing)?$/, use: 'response, result, respond' },
+  { word: /^(?:un)?(?:told|tell|tells|telling)$/, use: 'reported, recorded, send' },
+  { word: /^(?:hear|hears|heard)$/, use: 'receive, received' },
+  { word: /^(?:speak|speaks|spoken)$/, use: 'decided, received, text' },
+  { word: /^(?:say|says|said)$/, use: 'text, message, state' },
+  { word: /^(?:nobody|somebody|someone|whoever)$/, use: 'none, the actor' },
+  { word: /^went$/, use: 'failed, ended' },
+  { word: /^mend(?:s|ed|ing)?$/, use: 'repair' },
+];

@@ -1,5 +1,5 @@
-import { BANNED_WORDS } from './banned-words.ts';
-import { lineAt, type Prose, proseOfDocument, proseOfSource } from './prose-of.ts';
+import { BANNED_IN_NAMES, BANNED_WORDS } from './banned-words.ts';
+import { identifiersOf, lineAt, type Prose, proseOfDocument, proseOfSource } from './prose-of.ts';
 
 /** Words of foreign formats and of texts that are sent to models, by the file that contains them. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
@@ -21,4 +21,17 @@ function bannedIn(path: string, { text, line }: Prose): readonly string[] {
       .filter(([found]) => !ALLOWED[path]?.includes(found))
       .map(({ 0: found, index }) => `${path}:${line + lineAt(text, index) - 1}: "${found}": use ${use}`),
   );
+}
+
+/** Names of foreign formats and of the platform, by the word that they have. */
+const FOREIGN_NAMES: Readonly<Record<string, readonly string[]>> = {};
+
+/** The banned words in the identifiers of a source of the package or of Studio, each as `file:line: name: use …`. */
+export function findBannedNames(path: string, content: string): readonly string[] {
+  if (!/^(?:src|studio\/src)\/.*\.tsx?$/.test(path)) return [];
+  return identifiersOf(content).flatMap(({ name, words, line }) => {
+    if (FOREIGN_NAMES[path]?.includes(name)) return [];
+    const banned = BANNED_IN_NAMES.find(({ word }) => words.some((each) => word.test(each)));
+    return banned ? [`${path}:${line}: ${name}: use ${banned.use}`] : [];
+  });
 }

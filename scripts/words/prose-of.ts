@@ -28,6 +28,24 @@ export function proseOfDocument(document: string): readonly Prose[] {
   return [{ text: withoutCode(document.replace(/^( *)```[\s\S]*?^\1```/gm, blanked)), line: 1 }];
 }
 
+/** An identifier in the code of a source, and the line that it stands on. */
+export interface Identifier {
+  readonly name: string;
+  /** Its words, in lower case. */
+  readonly words: readonly string[];
+  readonly line: number;
+}
+
+/** The identifiers of a source: its code without comments, strings and imported paths. */
+export function identifiersOf(source: string): readonly Identifier[] {
+  const code = source.replace(TOKEN, blanked);
+  return Array.from(code.matchAll(/[A-Za-z_$][\w$]*/g), ({ 0: name, index }) => ({
+    name,
+    words: name.split(/_|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/).map((word) => word.toLowerCase()),
+    line: lineAt(code, index),
+  }));
+}
+
 /** The line of a position, from 1. */
 export function lineAt(text: string, index: number): number {
   return text.slice(0, index).split('\n').length;
