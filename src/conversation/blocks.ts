@@ -98,16 +98,24 @@ export type ConversationBlock = TextBlock | ToolUseBlock | ToolResultBlock | Sub
 export type BlockType = ConversationBlock['type'];
 
 /**
- * Array-like and persistent.
+ * Array-like and persistent. Its methods are those of an array; there is no `blocks[0]`, read one block by `at`.
  *
- * Contract: a list never changes; an update returns a new one at a cost that does not grow with the length. Compare lists through
- * `toJSON`.
+ * Contract: a list never changes; an update returns a new one at a cost that does not grow with the length. `at` costs the same at any
+ * length; `toArray` copies. Compare lists through `toJSON`.
  */
 export interface BlockList extends Iterable<ConversationBlock> {
   readonly length: number;
   at(index: number): ConversationBlock | undefined;
+  slice(start?: number, end?: number): ConversationBlock[];
   map<T>(f: (block: ConversationBlock, index: number) => T): T[];
   filter(f: (block: ConversationBlock) => boolean): ConversationBlock[];
   find(f: (block: ConversationBlock) => boolean): ConversationBlock | undefined;
+  findLast(f: (block: ConversationBlock) => boolean): ConversationBlock | undefined;
+  some(f: (block: ConversationBlock) => boolean): boolean;
+  every(f: (block: ConversationBlock) => boolean): boolean;
+  forEach(f: (block: ConversationBlock, index: number) => void): void;
+  /** An array of the blocks, which the caller may change. */
+  toArray(): ConversationBlock[];
+  /** The same, for `JSON.stringify`. */
   toJSON(): ConversationBlock[];
 }
