@@ -73,7 +73,7 @@ function placeSubagent(copy: WorkingCopy, event: SubagentEvent): number {
   const { toolUseId } = event;
   if (normalAgentId(toolUseId) === MAIN_CONVERSATION) return NONE;
   const agentId = agentIdOf(event);
-  const known = copy.find(toolUseId);
+  const known = event.type === 'subagent:spawned' ? copy.findSpawned(toolUseId) : copy.find(toolUseId);
   if (known !== NONE) {
     if (!attach(copy, known, event)) return NONE;
     return agentId === undefined ? known : claim(copy, known, agentId);

@@ -58,6 +58,12 @@ export class WorkingCopy {
     return agentId === conversationId ? NONE : this.findToolUse(agentId);
   }
 
+  /** The position of the subagent that a spawn is about. A call may have the id of an agent that another call started. */
+  findSpawned(toolUseId: string): number {
+    const known = this.findToolUse(toolUseId);
+    return known === NONE ? this.findToolUse(normalAgentId(toolUseId)) : known;
+  }
+
   findToolUse(toolUseId: string): number {
     const position = this.#index.byToolUse(this.#subagents, toolUseId);
     return position < 0 ? NONE : position;
