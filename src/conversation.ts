@@ -54,6 +54,7 @@ export { type UIMessage, type UIMessagePart, uiMessagesToEvents } from './transc
 export { claudeStreamConverter } from './transcripts/claude/stream-converter.ts';
 export { codexStreamConverter } from './transcripts/codex/stream-converter.ts';
 export type { TranscriptDiagnostics, TranscriptProblem } from './transcripts/diagnostics.ts';
+export { fromEnvelope } from './transcripts/envelope.ts';
 export {
   type OpenCodeStreamConverterOptions,
   openCodeStreamConverter,
