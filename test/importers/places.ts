@@ -7,7 +7,8 @@ import { onTestFinished } from 'vitest';
 import { createConversationState } from '../../src/conversation/indexed-state.ts';
 import { reduceConversation } from '../../src/conversation/reduce-conversation.ts';
 import type { SessionConversationState } from '../../src/conversation/state.ts';
-import { readTranscript, type TranscriptOptions } from '../../src/transcripts.ts';
+import type { TranscriptOptions } from '../../src/importers/locate-transcript.ts';
+import { readTranscript } from '../../src/transcripts.ts';
 import { FIXTURES, REAL_SESSION, realSession } from '../transcripts/fixtures.ts';
 
 /** Creates an empty folder that is removed after the test. */
