@@ -4,7 +4,9 @@ export type {
   BlockList,
   ConversationBlock,
   NoticeBlock,
+  SessionConversationState,
   SubagentBlock,
+  SubagentState,
   TextBlock,
   ToolResultBlock,
   ToolUseBlock,
@@ -25,7 +27,6 @@ export {
   threadTree,
   usageTotals,
 } from './conversation/selectors.ts';
-export type { SessionConversationState, SubagentState } from './conversation/state.ts';
 export { type ToolUseContent, toolUseContents } from './conversation/tool-use-content.ts';
 export { AGENT_NAMES } from './transcripts/agent-names.ts';
 export { uiMessagesToEvents } from './transcripts/ai-sdk-ui.ts';

@@ -10,7 +10,7 @@ export { conversationOf, loadImported, messagesOf } from './importers/kept/load-
 export { restoreTranscript } from './importers/kept/restore-transcript.ts';
 export { type LoadedTranscript, loadTranscript } from './importers/load-transcript.ts';
 export { readTranscript } from './importers/read-transcript.ts';
-export type { SearchProblem } from './importers/search-problem.ts';
+export type { SearchProblem } from './importers/transcript-source.ts';
 export { type WriteTranscriptOptions, type WrittenTranscript, writeTranscript } from './importers/write-transcript.ts';
 export type { Architecture } from './transcripts/agent-names.ts';
 export type { TranscriptDiagnostics } from './transcripts/diagnostics.ts';

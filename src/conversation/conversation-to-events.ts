@@ -1,6 +1,5 @@
-import type { ConversationBlock } from './blocks.ts';
+import type { ConversationBlock, SessionConversationState, SubagentState } from './blocks.ts';
 import { type ConversationEvent, MAIN_CONVERSATION, type SubagentSpawned } from './events.ts';
-import type { SessionConversationState, SubagentState } from './state.ts';
 import { isOpen, subagentBlockId } from './subagent.ts';
 
 /**

@@ -1,12 +1,10 @@
 import { isRecord } from '../core/log/message-problem.ts';
 import { BlockVector } from './block-vector.ts';
-import type { ConversationBlock } from './blocks.ts';
+import type { ConversationBlock, SessionConversationState, SubagentStatus } from './blocks.ts';
 import { MAIN_CONVERSATION } from './events.ts';
-import { IndexedState } from './indexed-state.ts';
+import { IndexedState, SubagentIndex } from './indexed-state.ts';
 import { isStoredBlock, knownBlock } from './is-conversation-event.ts';
-import type { SessionConversationState, SubagentStatus } from './state.ts';
 import type { Subagent } from './subagent.ts';
-import { SubagentIndex } from './subagent-index.ts';
 
 /**
  * Restores a state from its JSON, so that a client can continue to reduce what a server sent. Accepts any value: what is not a

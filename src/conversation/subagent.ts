@@ -1,8 +1,7 @@
 /** A subagent, and the block that shows it in its parent's conversation. Both carry the same fields (D38). */
 import type { BlockVector } from './block-vector.ts';
-import type { BlockStatus, ConversationBlock, SubagentBlock } from './blocks.ts';
+import type { BlockStatus, ConversationBlock, SubagentBlock, SubagentState, SubagentStatus } from './blocks.ts';
 import { sameValue } from './same-value.ts';
-import type { SubagentState, SubagentStatus } from './state.ts';
 
 /** A subagent whose blocks this package made, so that they can be updated. */
 export interface Subagent extends SubagentState {

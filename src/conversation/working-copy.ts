@@ -1,10 +1,9 @@
 import { BlockVector } from './block-vector.ts';
+import type { SessionConversationState } from './blocks.ts';
 import { MAIN_CONVERSATION } from './events.ts';
-import { IndexedState } from './indexed-state.ts';
+import { IndexedState, SubagentIndex } from './indexed-state.ts';
 import { reviveIndexed } from './revive.ts';
-import type { SessionConversationState } from './state.ts';
 import type { Subagent } from './subagent.ts';
-import { SubagentIndex } from './subagent-index.ts';
 
 /** The position of the main conversation; subagents count from 0. */
 export const MAIN = -1;

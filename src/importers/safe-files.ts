@@ -9,7 +9,7 @@ import { type FileHandle, open, readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { HoldfastError, messageOf } from '../core/errors.ts';
 import { isRecord } from '../core/log/message-problem.ts';
-import type { ReportProblem } from './search-problem.ts';
+import type { ReportProblem } from './transcript-source.ts';
 
 /** Whether an id may be part of a file's name: no separators, no dots. */
 export function isSafeId(id: string): boolean {

@@ -11,10 +11,10 @@ import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.t
 import type { Loss } from '../formats/losses.ts';
 import type { RedactOptions, SecretCounts } from '../transcripts/export/redact-secrets.ts';
 import { buildTranscript, type HandoffTarget } from '../transcripts/handoff/build-transcript.ts';
+import { isAbsolutePath, type PathMap } from '../transcripts/handoff/handed-texts.ts';
 import type { HandedPast, HandoffSource } from '../transcripts/handoff/handoff-source.ts';
-import { isAbsolutePath, type PathMap } from '../transcripts/handoff/map-paths.ts';
+import { existsError, writeNewFile } from './complete-file.ts';
 import { type AgentCommand, type Environment, HANDOFF_PLACES, type HandoffPlace } from './handoff/handoff-target.ts';
-import { existsError, writeNewFile } from './handoff/new-file.ts';
 
 /** How to hand a conversation over. */
 export interface WriteTranscriptOptions {

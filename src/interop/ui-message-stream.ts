@@ -7,12 +7,11 @@
  * Chunks cannot take text back, except for the whole current step (`reset-step`). So a draft that is replaced, after a retry or a
  * crash, resets the step and sends what is left of it again. The text of an evaluation that was stopped stays.
  */
-import type { ConversationBlock, TextBlock, ToolUseBlock } from '../conversation/blocks.ts';
+import type { ConversationBlock, SessionConversationState, TextBlock, ToolUseBlock } from '../conversation/blocks.ts';
 import { type ConversationEvent, MAIN_CONVERSATION } from '../conversation/events.ts';
 import { createConversationState } from '../conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../conversation/reduce-conversation.ts';
 import { findBlock } from '../conversation/selectors.ts';
-import type { SessionConversationState } from '../conversation/state.ts';
 import { type EvaluationSuspended, isBuiltInEvent } from '../core/log/events.ts';
 import type { TailEvent, TailItem } from '../core/log/tail.ts';
 import { BLOCK_PART } from '../transcripts/ai-sdk-ui.ts';

@@ -1,5 +1,4 @@
-import type { ConversationBlock } from '../conversation/blocks.ts';
-import type { SessionConversationState } from '../conversation/state.ts';
+import type { ConversationBlock, SessionConversationState } from '../conversation/blocks.ts';
 import type { CallState } from '../core/fold/evaluations.ts';
 import type { InputContent } from '../core/log/events.ts';
 import type { SessionView } from '../core/views/session-view.ts';
@@ -7,7 +6,7 @@ import { LossReport } from '../formats/losses.ts';
 import { mediaUrl } from '../formats/media.ts';
 import { BLOCK_PART, type UIMessage, type UIMessagePart } from '../transcripts/ai-sdk-ui.ts';
 import { uiMessages } from '../transcripts/export/ui-messages.ts';
-import { INTERRUPTED } from '../transcripts/own-log/interrupted-blocks.ts';
+import { INTERRUPTED } from '../transcripts/own-log/draft-blocks.ts';
 
 /**
  * The UI messages that `useChat` starts with. A response that is being made is left out: the stream brings it. Ids are those of the stream,

@@ -5,9 +5,8 @@
 import type { Attachment, ConversationBlock, ToolUseBlock } from '../conversation/blocks.ts';
 import { type ConversationEvent, MAIN_CONVERSATION } from '../conversation/events.ts';
 import { isStoredBlock } from '../conversation/is-conversation-event.ts';
-import { attachment } from './block-base.ts';
+import { attachment, NumberedNames } from './block-base.ts';
 import { asList, asName, asObject, asText, type Json, keep } from './json-access.ts';
-import { NumberedNames } from './numbered-names.ts';
 
 /** A part of a UI message. Its `type` says which fields it has. */
 export interface UIMessagePart {

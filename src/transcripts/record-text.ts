@@ -14,48 +14,21 @@ export interface RecordText {
 const MAX_DEPTH = 24;
 
 /** Types of records that only repeat others, or that only a program reads. */
-const BOOKKEEPING: ReadonlySet<unknown> = new Set([
-  'progress',
-  'file-history-snapshot',
-  'file-history-delta',
-  'api-request',
-  'api-request-shape',
-  'api-request-blob',
-  'event_msg',
-  'session_meta',
-  'turn_context',
-  'world_state',
-  'token_usage_record',
-  'compacted',
-]);
+const BOOKKEEPING: ReadonlySet<unknown> = new Set(
+  `progress file-history-snapshot file-history-delta api-request api-request-shape api-request-blob event_msg
+  session_meta turn_context world_state token_usage_record compacted`.split(/\s+/),
+);
 
 /** Fields whose strings are text. */
-const TEXT_FIELDS: ReadonlySet<string> = new Set([
-  'text',
-  'content',
-  'thinking',
-  'output',
-  'error',
-  'prompt',
-  'title',
-  'customTitle',
-  'aiTitle',
-  'name',
-  'tool',
-  'arguments',
-]);
+const TEXT_FIELDS: ReadonlySet<string> = new Set(
+  'text content thinking output error prompt title customTitle aiTitle name tool arguments'.split(' '),
+);
 /** Fields all of whose strings are text, however deep: the arguments of a call. */
 const ARGUMENT_FIELDS: ReadonlySet<string> = new Set(['input']);
 /** Fields that repeat a text, or that hold media, signatures or ids. */
-const SKIPPED_FIELDS: ReadonlySet<string> = new Set([
-  'toolUseResult',
-  'data',
-  'signature',
-  'encrypted_content',
-  'metadata',
-  'snapshot',
-  'usage',
-]);
+const SKIPPED_FIELDS: ReadonlySet<string> = new Set(
+  'toolUseResult data signature encrypted_content metadata snapshot usage'.split(' '),
+);
 
 /** The texts of the records on a line: usually one. A line that is not JSON, or has no text, has none. */
 export function recordTexts(line: string): readonly RecordText[] {

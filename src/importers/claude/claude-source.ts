@@ -2,14 +2,12 @@
 import { basename, dirname, extname, join } from 'node:path';
 import type { ConversationEvent } from '../../conversation/events.ts';
 import { claudeFormat } from '../../transcripts/claude/claude-format.ts';
-import { convertInOrder } from '../../transcripts/claude/convert-in-order.ts';
+import { convertInOrder } from '../../transcripts/claude/line-reader.ts';
 import { ClaudeTranscript } from '../../transcripts/claude/transcript.ts';
 import type { RawTranscript, SubagentTranscript } from '../../transcripts/raw-transcript.ts';
 import { type ChunkReader, readOnDemand, readOpened } from '../chunk-reader.ts';
-import { inBatches } from '../event-batches.ts';
 import { readText } from '../safe-files.ts';
-import type { ReportProblem } from '../search-problem.ts';
-import type { OnDiagnostics, TranscriptSource } from '../transcript-source.ts';
+import { inBatches, type OnDiagnostics, type ReportProblem, type TranscriptSource } from '../transcript-source.ts';
 import { FileCursor } from './file-cursor.ts';
 import { findAgentFiles, listSessionFiles, readMeta, type SharedFolders } from './session-files.ts';
 import { summarizeSession } from './summarize-session.ts';

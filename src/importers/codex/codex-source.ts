@@ -3,7 +3,6 @@ import { basename, join } from 'node:path';
 import type { ConversationEvent } from '../../conversation/events.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { codexFormat } from '../../transcripts/codex/codex-format.ts';
-import { convertThreads } from '../../transcripts/codex/convert-threads.ts';
 import {
   planSession,
   type Segment,
@@ -11,16 +10,17 @@ import {
   threadsOf,
 } from '../../transcripts/codex/rollouts/session-plan.ts';
 import { CodexTranscript } from '../../transcripts/codex/transcript.ts';
+import { convertThreads } from '../../transcripts/codex/transcript-events.ts';
 import type { RawTranscript, SubagentTranscript } from '../../transcripts/raw-transcript.ts';
 import { readOnDemand, readOpened } from '../chunk-reader.ts';
-import { inBatches } from '../event-batches.ts';
 import { notOneText, readHead, readHeadSync, readText } from '../safe-files.ts';
-import type {
-  FileOrFolder,
-  OnDiagnostics,
-  SessionFile,
-  TranscriptPlace,
-  TranscriptSource,
+import {
+  type FileOrFolder,
+  inBatches,
+  type OnDiagnostics,
+  type SessionFile,
+  type TranscriptPlace,
+  type TranscriptSource,
 } from '../transcript-source.ts';
 import { isCompressed, readCompressed, unpack } from './compressed-file.ts';
 import { RolloutCursor } from './rollout-cursor.ts';

@@ -17,8 +17,7 @@ import { ErasedLines } from './erased-lines.ts';
 import type { ImportContext, Outcome } from './import-context.ts';
 import type { KeptBatch, KeptLog } from './kept-log.ts';
 import { type FileBatch, readBatches } from './read-batches.ts';
-import { hashOf, RecordAppender } from './record-appender.ts';
-import { timeIn, validTime } from './record-time.ts';
+import { hashOf, RecordAppender, timeIn, validTime } from './record-appender.ts';
 
 const NEWLINE = 10;
 

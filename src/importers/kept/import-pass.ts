@@ -11,13 +11,13 @@ import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { SourceDescribedFields } from '../../core/log/source-events.ts';
 import { type SourceSummary, sourceFile } from '../../core/summary/source-summary.ts';
 import type { Store } from '../../ports/store.ts';
-import type { ReportProblem } from '../search-problem.ts';
 import type {
   FileOrFolder,
   FindSessions,
   FoundRows,
   FoundSession,
   ListFiles,
+  ReportProblem,
   RowsReader,
   SessionFile,
   SessionRows,
@@ -25,12 +25,11 @@ import type {
 } from '../transcript-source.ts';
 import { entriesOf, type TranscriptSources } from '../transcript-sources.ts';
 import { SEARCH_DEPTH, searchedFolders, walkFolder } from '../walk-folder.ts';
-import { IdClaims, type Turn } from './id-claims.ts';
 import { ImportAborted, type ImportContext } from './import-context.ts';
 import { importFiles, type LocateLog, stampOf } from './import-files.ts';
 import { importRows } from './import-rows.ts';
 import { type KeptLog, readKeptLog } from './kept-log.ts';
-import { type PoolLimits, TaskPool } from './task-pool.ts';
+import { IdClaims, type PoolLimits, TaskPool, type Turn } from './task-pool.ts';
 
 const LIST_PAGE = 500;
 const MAX_ID_LENGTH = 400;

@@ -6,8 +6,7 @@ import type { ImportContext, Outcome } from './import-context.ts';
 import { describeSource, hasMoved, type LocateLog, redactedBytes } from './import-files.ts';
 import type { KeptLog } from './kept-log.ts';
 import { erasedKeys, readKeptRows, removedLine, rowKey } from './kept-rows.ts';
-import { RecordAppender } from './record-appender.ts';
-import { validTime } from './record-time.ts';
+import { RecordAppender, validTime } from './record-appender.ts';
 
 const BATCH = 128 * 1024;
 

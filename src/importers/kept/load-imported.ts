@@ -1,7 +1,8 @@
 /** Views of sessions in a store, imported or our own: their transcript, conversation and messages (D75). */
+
+import type { SessionConversationState } from '../../conversation/blocks.ts';
 import { createConversationState } from '../../conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../../conversation/reduce-conversation.ts';
-import type { SessionConversationState } from '../../conversation/state.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import type { SessionEvent } from '../../core/log/events.ts';
 import type { ConversationMessage } from '../../core/log/messages.ts';
@@ -11,9 +12,8 @@ import type { Architecture } from '../../transcripts/agent-names.ts';
 import type { ImportedMessagesOptions } from '../../transcripts/message-builder.ts';
 import { messagesToEvents } from '../../transcripts/own-log.ts';
 import { parseTranscript, transcriptToMessages } from '../../transcripts/parse-transcript.ts';
-import type { RawTranscript, SubagentTranscript } from '../../transcripts/raw-transcript.ts';
+import { type RawTranscript, type SubagentTranscript, workflowRun } from '../../transcripts/raw-transcript.ts';
 import type { LoadedTranscript } from '../load-transcript.ts';
-import { workflowRun } from '../workflow-run.ts';
 import { bytesOfFile, type KeptFile, type KeptLog, readKept } from './kept-log.ts';
 import { exportOfRows, readKeptRows } from './kept-rows.ts';
 

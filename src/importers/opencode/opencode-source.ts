@@ -2,17 +2,19 @@
 import { stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, relative, sep } from 'node:path';
 import type { ConversationEvent } from '../../conversation/events.ts';
+import { asName, asText } from '../../transcripts/json-access.ts';
 import { type OpenCodeExport, parseExport } from '../../transcripts/opencode/export.ts';
-import { openCodeFormat } from '../../transcripts/opencode/opencode-format.ts';
-import { OpenCodeTranscript } from '../../transcripts/opencode/transcript-events.ts';
+import { OpenCodeTranscript, openCodeFormat } from '../../transcripts/opencode/opencode-format.ts';
+import { isoTime, timeField } from '../../transcripts/opencode/time.ts';
 import type { RawTranscript } from '../../transcripts/raw-transcript.ts';
-import { checkSessionId, readHead, readText } from '../safe-files.ts';
-import type { ReportProblem } from '../search-problem.ts';
+import { sessionTitle } from '../../transcripts/text-lines.ts';
+import { checkSessionId, listDirectory, readFileBelow, readHead, readText } from '../safe-files.ts';
 import {
   type FileOrFolder,
   type FoundRows,
   type FoundSession,
   type OnDiagnostics,
+  type ReportProblem,
   type RowRecord,
   type RowsReader,
   readLoaded,
@@ -20,11 +22,9 @@ import {
   type TranscriptPlace,
   type TranscriptSource,
 } from '../transcript-source.ts';
-import { findChildExports } from './child-exports.ts';
 import { openOpenCodeDatabase } from './database.ts';
-import { familiesIn, familyOf, type OpenCodeSessions } from './sessions.ts';
+import { familiesIn, familyOf, type OpenCodeSession, type OpenCodeSessions } from './sessions.ts';
 import { openOpenCodeStorage } from './storage.ts';
-import { summarizeExport, summarizeSessions } from './summarize-sessions.ts';
 
 /** What `opencode export` prints, and a list of messages alone. */
 const EXPORT_HEAD = /^(?:\xEF\xBB\xBF)?\s*(?:\{\s*"(?:info|messages)"|\[\s*\{\s*"(?:info|parts)")\s*:/;
@@ -193,5 +193,78 @@ function rowsOf(path: string, sessions: OpenCodeSessions): RowsReader {
       for (const message of messages) yield { type: 'message', info: message.info, parts: message.parts };
     },
     close: () => sessions.close(),
+  };
+}
+
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** The export of a child session. */
+interface ChildExport {
+  readonly id: string;
+  readonly parentId: string;
+  readonly transcript: string;
+  readonly path: string;
+}
+
+/** The descendants of an exported session whose exports are beside it: in its folder or in the folder `children` below that. */
+async function findChildExports(path: string, main: OpenCodeExport): Promise<readonly ChildExport[]> {
+  const directory = dirname(path);
+  const candidates: ChildExport[] = [];
+  for (const folder of [directory, join(directory, 'children')]) {
+    for (const entry of await listDirectory(folder)) {
+      if (!entry.isFile() || !entry.name.endsWith('.json')) continue;
+      const transcript = await readFileBelow(directory, join(folder, entry.name), MAX_BYTES);
+      const info = transcript === undefined ? undefined : parseExport(transcript)?.info;
+      const id = asName(info?.id);
+      const parentId = asName(info?.parentID);
+      if (transcript !== undefined && id !== undefined && parentId !== undefined) {
+        candidates.push({ id, parentId, transcript, path: join(folder, entry.name) });
+      }
+    }
+  }
+  const [, ...found] = familiesIn(candidates)({ id: asName(main.info.id) ?? '', parentId: '', transcript: '', path });
+  return found;
+}
+
+const MAX_EXPORT_BYTES = 64 * 1024 * 1024;
+
+/** Summarizes the sessions of a database or a storage folder that have no parent. */
+function summarizeSessions(path: string, sessions: OpenCodeSessions): readonly FoundSession[] {
+  const all = sessions.list();
+  const familyIn = familiesIn(all);
+  const roots = all.filter(({ parentId }) => parentId === undefined);
+  return roots.map((session) => summarize(path, session, familyIn(session).length - 1));
+}
+
+/** Summarizes an exported session; `undefined` for the export of a child. `report` receives an export that is too large. */
+async function summarizeExport(path: string, report: ReportProblem): Promise<readonly FoundSession[] | undefined> {
+  const { size } = await stat(path);
+  if (size > MAX_EXPORT_BYTES) {
+    const why = `it has ${size} bytes, and exports of more than ${MAX_EXPORT_BYTES} are not read`;
+    report({ code: 'too-large', path, message: `${why}; name OpenCode's own database instead` });
+    return undefined;
+  }
+  const exported = parseExport((await readFileBelow(dirname(path), path, MAX_EXPORT_BYTES)) ?? '');
+  const id = asName(exported?.info.id);
+  if (exported === undefined || id === undefined || asName(exported.info.parentID) !== undefined) return undefined;
+  const messages = [...exported.messages].length;
+  return [summarize(path, { id, parentId: undefined, info: exported.info, messages }, 0)];
+}
+
+function summarize(path: string, session: OpenCodeSession, subagents: number): FoundSession {
+  const { info } = session;
+  const title = sessionTitle(asText(info.title));
+  const cwd = asName(info.directory);
+  const createdAt = isoTime(timeField(info, 'created'));
+  const updatedAt = isoTime(timeField(info, 'updated'));
+  return {
+    path,
+    sessionId: session.id,
+    ...(title !== undefined && { title }),
+    ...(cwd !== undefined && { cwd }),
+    ...(createdAt !== '' && { createdAt }),
+    ...(updatedAt !== '' && { updatedAt }),
+    messages: session.messages,
+    subagents,
   };
 }

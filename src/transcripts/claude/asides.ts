@@ -6,9 +6,10 @@ import type { DiagnosticsCollector } from '../diagnostics.ts';
 import { asList, asObject, asText, type Json } from '../json-access.ts';
 import { attachmentOf, contentText } from './content.ts';
 import type { ClaudeEntry } from './entry.ts';
-import { apiErrorText, noticeText } from './notice-text.ts';
 import {
+  apiErrorText,
   classifyUserText,
+  noticeText,
   parseTaskNotification,
   readableText,
   type TaskNotification,
@@ -16,40 +17,12 @@ import {
 } from './user-text.ts';
 
 /** Lines of bookkeeping: counted, not shown. */
-const BOOKKEEPING: ReadonlySet<string> = new Set([
-  'progress',
-  'file-history-snapshot',
-  'file-history-delta',
-  'queue-operation',
-  'summary',
-  'ai-title',
-  'custom-title',
-  'last-prompt',
-  'mode',
-  'permission-mode',
-  'cost-state',
-  'tools-used',
-  'atis-latch',
-  'api-request',
-  'api-request-shape',
-  'api-request-blob',
-  'pr-link',
-  'bridge-session',
-  'agent-name',
-  'agent-color',
-  'agent-setting',
-  'worktree-state',
-  'content-replacement',
-  'tag',
-  'relocated',
-  'frame-link',
-  'isolation-latch',
-  'artifact-autoreact-ledger',
-  'marble-origami-commit',
-  'marble-origami-snapshot',
-  'started',
-  'result',
-]);
+const BOOKKEEPING: ReadonlySet<string> = new Set(
+  `progress file-history-snapshot file-history-delta queue-operation summary ai-title custom-title last-prompt mode
+  permission-mode cost-state tools-used atis-latch api-request api-request-shape api-request-blob pr-link
+  bridge-session agent-name agent-color agent-setting worktree-state content-replacement tag relocated frame-link
+  isolation-latch artifact-autoreact-ledger marble-origami-commit marble-origami-snapshot started result`.split(/\s+/),
+);
 
 export class Asides {
   readonly #writer: BlockWriter;
@@ -175,25 +148,10 @@ export class Asides {
 }
 
 /** The fields that every line has: directory, time, session and the like. */
-const ENVELOPE: ReadonlySet<string> = new Set([
-  'type',
-  'subtype',
-  'content',
-  'uuid',
-  'parentUuid',
-  'logicalParentUuid',
-  'sessionId',
-  'timestamp',
-  'cwd',
-  'gitBranch',
-  'version',
-  'userType',
-  'entrypoint',
-  'isSidechain',
-  'isMeta',
-  'slug',
-  'level',
-]);
+const ENVELOPE: ReadonlySet<string> = new Set(
+  `type subtype content uuid parentUuid logicalParentUuid sessionId timestamp cwd gitBranch version userType
+  entrypoint isSidechain isMeta slug level`.split(/\s+/),
+);
 
 function withoutEnvelope(line: Json): Json | undefined {
   const rest = Object.entries(line).filter(([key]) => !ENVELOPE.has(key));

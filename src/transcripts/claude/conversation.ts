@@ -16,11 +16,10 @@ import { asName, asObject, asText, type Json } from '../json-access.ts';
 import { Asides } from './asides.ts';
 import { attachmentOf, contentBlocks, contentText, isAgentTool, otherParts } from './content.ts';
 import { type ClaudeEntry, usageOf } from './entry.ts';
-import { API_ERROR } from './notice-text.ts';
 import type { PartialMessages } from './partial-messages.ts';
 import type { ReturnedFields } from './skim-line.ts';
 import { SubagentThreads } from './subagent-threads.ts';
-import type { TaskNotification } from './user-text.ts';
+import { API_ERROR, type TaskNotification } from './user-text.ts';
 
 /** A finished content block of an assistant's message, and its conversation. */
 interface ContentBlock {

@@ -9,17 +9,19 @@
  * `JSON.parse` checks everything that is left. Fields that are cut out only have to end where they should; a line that looks unusual
  * in any way is read as a whole.
  */
-import { asObject, type Json, parseJson } from '../json-access.ts';
 import {
+  asObject,
   BACKSLASH,
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COLON,
   COMMA,
+  type Json,
   OPEN_BRACE,
   OPEN_BRACKET,
+  parseJson,
   QUOTE,
-} from '../json-characters.ts';
+} from '../json-access.ts';
 
 /** The fields of `toolUseResult` that the conversion uses. */
 const RESULT_FIELDS = [

@@ -11,15 +11,11 @@ import { PartialMessages } from './partial-messages.ts';
 import { classifyUserText } from './user-text.ts';
 
 /** Signals about the run, not part of the conversation: counted, not shown. */
-const SIGNALS: ReadonlySet<string> = new Set([
-  'tool_progress',
-  'command_lifecycle',
-  'auth_status',
-  'rate_limit_event',
-  'tool_use_summary',
-  'prompt_suggestion',
-  'keep_alive',
-]);
+const SIGNALS: ReadonlySet<string> = new Set(
+  `tool_progress command_lifecycle auth_status rate_limit_event tool_use_summary prompt_suggestion keep_alive`.split(
+    /\s+/,
+  ),
+);
 
 /** Creates a converter for the messages that `query()` of the Claude Agent SDK yields. */
 export function claudeStreamConverter(options: StreamConverterOptions = {}): StreamConverter {

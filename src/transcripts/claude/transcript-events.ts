@@ -1,12 +1,10 @@
 /** Converts a Claude Code transcript that is in memory. */
 import type { ConversationEvent } from '../../conversation/events.ts';
-import type { TranscriptDiagnostics } from '../diagnostics.ts';
-import { DiagnosticsCollector } from '../diagnostics.ts';
+import { DiagnosticsCollector, type TranscriptDiagnostics } from '../diagnostics.ts';
 import { type RawTranscript, transcriptTexts } from '../raw-transcript.ts';
 import { TextLines } from '../text-lines.ts';
-import { type ClaudeCursor, convertInOrder } from './convert-in-order.ts';
 import type { ClaudeEntry } from './entry.ts';
-import { LineReader, type RawLine } from './line-reader.ts';
+import { type ClaudeCursor, convertInOrder, LineReader, type RawLine } from './line-reader.ts';
 import { RESULT_START, skimResult } from './skim-line.ts';
 import { ClaudeTranscript, isSideRequest, type OpenedFile } from './transcript.ts';
 import { GLUED } from './transcript-line.ts';

@@ -1,6 +1,6 @@
 /**
  * Converts a Claude Code session: the file of its main conversation and one per subagent. The lines arrive ordered by time
- * (`convert-in-order.ts`) and are converted as the stream is.
+ * (`line-reader.ts`) and are converted as the stream is.
  *
  *     line ─▶ held, when its call comes later ─▶ dropped, when it is a copy ─▶ placed in the tree ─▶ blocks
  *
@@ -11,11 +11,10 @@ import { BlockWriter } from '../block-writer.ts';
 import { DiagnosticsCollector, type ProblemCode, type TranscriptDiagnostics } from '../diagnostics.ts';
 import { asName, asObject, asText, type Json, parseJson } from '../json-access.ts';
 import { Branches } from './branches.ts';
-import { contentText } from './content.ts';
+import { calledBy, contentText, isWarmup, resultsIn, roleOf } from './content.ts';
 import { ClaudeConversation } from './conversation.ts';
 import { type ClaudeEntry, entryOfLine, entryOfProgress, type MutableEntry } from './entry.ts';
 import { HeldLines } from './held-lines.ts';
-import { calledBy, isWarmup, resultsIn, roleOf } from './line-content.ts';
 import { QueuedTexts } from './queued-texts.ts';
 import { parseLine, progressAgent } from './transcript-line.ts';
 import { WrittenLines } from './written-lines.ts';

@@ -8,10 +8,9 @@ import { BlockWriter, type EndReason } from '../block-writer.ts';
 import { DiagnosticsCollector } from '../diagnostics.ts';
 import { asList, asName, asObject, asText, type Json } from '../json-access.ts';
 import { type StreamConverter, type StreamConverterOptions, streamConverter } from '../stream-converter.ts';
-import { CodexAgents } from './blocks/agents.ts';
+import { CodexAgents, type Shared } from './blocks/agents.ts';
 import { AsideWriter } from './blocks/asides.ts';
 import { CallWriter } from './blocks/call-writer.ts';
-import type { Shared } from './blocks/shared.ts';
 import { isOfCall, itemType } from './items/items.ts';
 import { grownTokens, usageOf } from './items/usage.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Converts a Codex session: the rollouts of its main thread and of its subagents. `convert-threads.ts` brings the lines of all threads
+ * Converts a Codex session: the rollouts of its main thread and of its subagents. `transcript-events.ts` brings the lines of all threads
  * into one order; here they are read, checked and passed to their threads.
  */
 import { type ConversationEvent, MAIN_CONVERSATION } from '../../conversation/events.ts';
@@ -7,11 +7,9 @@ import { isCount } from '../../core/log/message-problem.ts';
 import { BlockWriter } from '../block-writer.ts';
 import { DiagnosticsCollector, type ProblemCode, type TranscriptDiagnostics } from '../diagnostics.ts';
 import { asName } from '../json-access.ts';
-import { CodexAgents } from './blocks/agents.ts';
-import type { Shared } from './blocks/shared.ts';
+import { CodexAgents, type Shared } from './blocks/agents.ts';
 import { CodexThread } from './blocks/thread.ts';
-import { parseRolloutLine, type RolloutLine } from './rollouts/rollout-line.ts';
-import { isMadeAfter, type RolloutMeta } from './rollouts/rollout-meta.ts';
+import { isMadeAfter, parseRolloutLine, type RolloutLine, type RolloutMeta } from './rollouts/rollout-line.ts';
 import type { RolloutInfo, Segment, SessionPlan, ThreadInfo } from './rollouts/session-plan.ts';
 
 /** A rollout that is being read. */

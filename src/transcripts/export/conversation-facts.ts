@@ -1,7 +1,6 @@
 /** What the head of an exported document says: where the conversation comes from, when it was, and what it took. */
-import type { BlockList } from '../../conversation/blocks.ts';
+import type { BlockList, SessionConversationState } from '../../conversation/blocks.ts';
 import { usageTotals } from '../../conversation/selectors.ts';
-import type { SessionConversationState } from '../../conversation/state.ts';
 import type { Usage } from '../../core/log/usage.ts';
 import type { LossReport } from '../../formats/losses.ts';
 

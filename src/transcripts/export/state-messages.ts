@@ -2,15 +2,19 @@
  * What a screen shows, as messages: system, user and assistant messages, and a result for each call that has one. Codecs write
  * providers' formats from them. Only main is exported: a subagent becomes the call that started it and its result.
  */
-import type { Attachment, ConversationBlock, SubagentBlock } from '../../conversation/blocks.ts';
+import type {
+  Attachment,
+  ConversationBlock,
+  SessionConversationState,
+  SubagentBlock,
+} from '../../conversation/blocks.ts';
 import { findSubagent } from '../../conversation/selectors.ts';
-import type { SessionConversationState } from '../../conversation/state.ts';
 import type { AssistantMessage, ConversationMessage, MediaPart, TextPart, ToolCall } from '../../core/log/messages.ts';
 import { readUserBlock } from '../../formats/anthropic-blocks.ts';
 import type { LossReport } from '../../formats/losses.ts';
 import { mediaPart, mediaPartOfUrl } from '../../formats/media.ts';
 import { asObject, type Json, keep } from '../json-access.ts';
-import { LEFT_OUT } from '../left-out.ts';
+import { LEFT_OUT } from '../message-builder.ts';
 
 /** A response while its blocks are read. */
 type Response = AssistantMessage & { readonly content: AssistantMessage['content'][number][]; toolCalls: ToolCall[] };

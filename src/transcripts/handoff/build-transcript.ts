@@ -4,10 +4,9 @@ import { type Loss, LossReport } from '../../formats/losses.ts';
 import type { RedactOptions, SecretCounts } from '../export/redact-secrets.ts';
 import { claudeWriter } from './claude-writer.ts';
 import { codexWriter } from './codex-writer.ts';
-import { redactedBy, textChanges } from './handed-texts.ts';
+import { isAbsolutePath, type PathMap, redactedBy, textChanges } from './handed-texts.ts';
 import { handedTurns } from './handed-turns.ts';
 import { type HandedPast, type HandoffSource, messagesOf } from './handoff-source.ts';
-import { isAbsolutePath, type PathMap } from './map-paths.ts';
 import { openCodeWriter } from './opencode-writer.ts';
 import type { TranscriptWriter, WriterContext } from './transcript-writer.ts';
 

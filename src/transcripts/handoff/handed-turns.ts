@@ -19,7 +19,7 @@ import { pairCalls } from '../../formats/pair-calls.ts';
 import { BEGINNING_LEFT_OUT, EMPTY_FAILURE } from '../../formats/placeholders.ts';
 import { renameCalls } from '../../formats/rename-calls.ts';
 import { isKeepable, type Json } from '../json-access.ts';
-import { LEFT_OUT } from '../left-out.ts';
+import { LEFT_OUT } from '../message-builder.ts';
 import { HandedTexts, type TextChanges } from './handed-texts.ts';
 
 export type SpokenPart = TextPart | MediaPart;

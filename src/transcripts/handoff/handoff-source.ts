@@ -1,6 +1,7 @@
 /** The main conversation of whatever is handed over, as messages. */
+
+import type { SessionConversationState } from '../../conversation/blocks.ts';
 import { reviveConversationState } from '../../conversation/revive.ts';
-import type { SessionConversationState } from '../../conversation/state.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { createFold } from '../../core/fold/fold.ts';
 import type { SessionRecord } from '../../core/fold/record.ts';

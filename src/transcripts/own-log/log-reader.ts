@@ -16,16 +16,13 @@ import { type CallRef, type ConversationMessage, callKey, textOf } from '../../c
 import { decodeProgress, type ProgressPiece, type StoredPlace, type ToolProgress } from '../../core/log/progress.ts';
 import { type DraftReset, type DraftsReplaced, isTailItem } from '../../core/log/tail.ts';
 import type { Usage } from '../../core/log/usage.ts';
-import { NumberedNames } from '../numbered-names.ts';
-import { childCompleted, childSpawned } from './child-events.ts';
-import { DraftBlocks, type DraftPiece } from './draft-blocks.ts';
-import { interruptedBlocks } from './interrupted-blocks.ts';
+import { NumberedNames } from '../block-base.ts';
+import { DraftBlocks, type DraftPiece, interruptedBlocks } from './draft-blocks.ts';
 import { isMessage, isPiece, isReset, isToolProgress, type LogItem, type UnwrappedItem } from './log-item.ts';
-import type { MessageDetails } from './message-blocks.ts';
+import { type MessageDetails, ShownMessages } from './message-blocks.ts';
 import { noticeOf } from './notices.ts';
 import { ProgressViews } from './progress-views.ts';
-import { type ShownEvaluation, ShownEvaluations } from './shown-evaluations.ts';
-import { ShownMessages } from './shown-messages.ts';
+import { childCompleted, childSpawned, type ShownEvaluation, ShownEvaluations } from './shown-evaluations.ts';
 
 /** How a log is shown. */
 export interface LogReaderOptions {

@@ -4,10 +4,9 @@ import { attachment, blockBase, unknownBlock } from '../../block-base.ts';
 import { asName, asObject, asText, type Json } from '../../json-access.ts';
 import { type Part, partsOf, textOfParts } from '../items/content.ts';
 import { agentOutcome, itemType } from '../items/items.ts';
-import type { UserMessage } from '../items/prompts.ts';
-import { parseNotification, type UserTextKind } from '../items/user-text.ts';
-import type { RolloutMeta } from '../rollouts/rollout-meta.ts';
-import type { Shared } from './shared.ts';
+import { parseNotification, type UserMessage, type UserTextKind } from '../items/prompts.ts';
+import type { RolloutMeta } from '../rollouts/rollout-line.ts';
+import type { Shared } from './agents.ts';
 
 /** Events and items of bookkeeping: counted, not shown. */
 const BOOKKEEPING: ReadonlySet<string> = new Set([
@@ -16,31 +15,13 @@ const BOOKKEEPING: ReadonlySet<string> = new Set([
   'response_item/compaction_trigger',
   'response_item/context_compaction',
   'response_item/ghost_snapshot',
-  ...[
-    'agent_reasoning_raw_content',
-    'agent_reasoning_section_break',
-    'background_event',
-    'collab_agent_interaction_end',
-    'collab_close_end',
-    'collab_resume_end',
-    'exec_command_begin',
-    'image_generation_end',
-    'item_started',
-    'mcp_tool_call_begin',
-    'patch_apply_begin',
-    'plan_update',
-    'raw_response_item',
-    'session_configured',
-    'shutdown_complete',
-    'stream_error',
-    'thread_goal_updated',
-    'thread_name_updated',
-    'thread_rolled_back',
-    'thread_settings_applied',
-    'turn_diff',
-    'web_search_begin',
-    'web_search_end',
-  ].map((type) => `event_msg/${type}`),
+  ...`agent_reasoning_raw_content agent_reasoning_section_break background_event collab_agent_interaction_end
+    collab_close_end collab_resume_end exec_command_begin image_generation_end item_started mcp_tool_call_begin
+    patch_apply_begin plan_update raw_response_item session_configured shutdown_complete stream_error
+    thread_goal_updated thread_name_updated thread_rolled_back thread_settings_applied turn_diff
+    web_search_begin web_search_end`
+    .split(/\s+/)
+    .map((type) => `event_msg/${type}`),
 ]);
 
 /** Notices for people. The others are for operators: the instructions and the surroundings that Codex sent to the model. */

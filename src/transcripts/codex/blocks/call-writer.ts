@@ -15,7 +15,7 @@ import {
   receivers,
 } from '../items/items.ts';
 import { isOutput, isRunning, type ModelCall, partsOfOutput, resultOf, waitedStates } from '../items/tool-calls.ts';
-import type { Shared } from './shared.ts';
+import type { Shared } from './agents.ts';
 
 const SPAWN = 'spawn_agent';
 
