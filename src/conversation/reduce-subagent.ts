@@ -5,9 +5,11 @@
  *                         └─ new ─┬─ agent id known ─▶ the subagent created under the agent id, renamed
  *                                 └─ else ───────────▶ a new subagent
  */
+
 import { BlockVector } from './block-vector.ts';
 import { MAIN_CONVERSATION, type SubagentCompleted, type SubagentSpawned } from './events.ts';
 import { findOrCreateConversation, withBlock } from './reduce-block.ts';
+import { present } from './same-value.ts';
 import {
   changeSubagent,
   firstNonEmpty,
@@ -32,9 +34,7 @@ export function spawnSubagent(copy: WorkingCopy, event: SubagentSpawned): void {
   copy.setSubagent(
     position,
     changeSubagent(subagent, {
-      ...(name !== undefined && { name }),
-      ...(description !== undefined && { description }),
-      ...(prompt !== undefined && { prompt }),
+      ...present({ name, description, prompt }),
     }),
   );
   showInParent(copy, position, event);
@@ -44,8 +44,7 @@ export function spawnSubagent(copy: WorkingCopy, event: SubagentSpawned): void {
 export function completeSubagent(copy: WorkingCopy, event: SubagentCompleted): void {
   const ending: Partial<Subagent> = {
     status: event.status === 'completed' ? 'success' : 'error',
-    ...(event.output !== undefined && { output: event.output }),
-    ...(event.durationMs !== undefined && { durationMs: event.durationMs }),
+    ...present({ output: event.output, durationMs: event.durationMs }),
   };
   if (endedBefore(copy, event.toolUseId, ending)) return;
   const position = placeSubagent(copy, event);
@@ -92,11 +91,7 @@ function placeSubagent(copy: WorkingCopy, event: SubagentEvent): number {
       agentId: unclaimed === NONE ? agentId : undefined,
       parentConversationId: copy.conversationId(parent),
       status: 'running',
-      name: undefined,
-      description: undefined,
-      prompt: undefined,
-      output: undefined,
-      durationMs: undefined,
+      ...{ name: undefined, description: undefined, prompt: undefined, output: undefined, durationMs: undefined },
       blocks: BlockVector.empty,
     }),
   );
@@ -202,8 +197,10 @@ function absorbSubagent(copy: WorkingCopy, from: number, into: number): number {
   const current = copy.subagent(into) ?? target;
   const merged = changeSubagent(current, {
     ...(isOpen(current) && !isOpen(source) && { status: source.status }),
-    ...defined('output', firstNonEmpty(current.output, source.output)),
-    ...defined('durationMs', current.durationMs ?? source.durationMs),
+    ...present({
+      output: firstNonEmpty(current.output, source.output),
+      durationMs: current.durationMs ?? source.durationMs,
+    }),
     blocks: readdressed(source, target.toolUseId).reduce(withBlock, current.blocks),
   });
   copy.setSubagent(into, merged);
@@ -227,8 +224,4 @@ function moveChildren(copy: WorkingCopy, from: string, to: string): void {
     const subagent = copy.subagent(position);
     if (subagent) copy.setSubagent(position, changeSubagent(subagent, { parentConversationId: to }));
   }
-}
-
-function defined<K extends string, T>(key: K, value: T | undefined): { readonly [P in K]?: T } {
-  return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: T };
 }

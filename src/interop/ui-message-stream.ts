@@ -179,24 +179,14 @@ export class UiMessageStream {
       case 'tool_use':
         this.#updateCall(block);
         break;
-      case 'tool_result':
-        if (!this.#sent.has(block.toolUseId)) this.#sendData(block);
-        else if (block.isError) {
-          this.#chunks.push({
-            type: 'tool-output-error',
-            toolCallId: block.toolUseId,
-            errorText: block.output,
-            dynamic: true,
-          });
-        } else {
-          this.#chunks.push({
-            type: 'tool-output-available',
-            toolCallId: block.toolUseId,
-            output: block.output,
-            dynamic: true,
-          });
-        }
+      case 'tool_result': {
+        const { toolUseId: toolCallId, output, isError } = block;
+        if (!this.#sent.has(toolCallId)) this.#sendData(block);
+        else if (isError)
+          this.#chunks.push({ type: 'tool-output-error', toolCallId, errorText: output, dynamic: true });
+        else this.#chunks.push({ type: 'tool-output-available', toolCallId, output, dynamic: true });
         break;
+      }
       case 'user_message':
         this.#chunks.push({ type: 'steering-message', id: block.id, parts: steeringParts(block) });
         break;

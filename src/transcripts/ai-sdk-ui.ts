@@ -105,16 +105,8 @@ class UIMessageReader {
   *#callBlocks(part: Json, type: string): Iterable<ConversationBlock> {
     const id = this.#context.callNames.add(asName(part.toolCallId) ?? this.#otherId('call'));
     const toolName = type === 'dynamic-tool' ? (asText(part.toolName) ?? '') : type.slice('tool-'.length);
-    const use: ToolUseBlock = {
-      ...this.#base(id),
-      ...this.#messageField(),
-      status: 'pending',
-      type: 'tool_use',
-      toolUseId: id,
-      toolName,
-      ...inputOf(part),
-    };
-    yield use;
+    const base = { ...this.#base(id), ...this.#messageField(), status: 'pending' } as const;
+    yield { ...base, type: 'tool_use', toolUseId: id, toolName, ...inputOf(part) };
     const outcome = outcomeOf(part);
     if (outcome) yield { ...this.#base(`result:${id}`), type: 'tool_result', toolUseId: id, ...outcome };
   }

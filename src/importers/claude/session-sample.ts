@@ -6,7 +6,7 @@ import { closeSync, fstatSync, readSync } from 'node:fs';
 import { parseLine } from '../../transcripts/claude/transcript-line.ts';
 import { asName, type Json } from '../../transcripts/json-access.ts';
 import { cannotRead, openFileSync } from '../safe-files.ts';
-import { NoiseHead } from './file-cursor.ts';
+import { NoiseHead } from './file-lines.ts';
 
 const SAMPLE_BYTES = 64 * 1024;
 /** A pasted image makes a line of some megabytes; a sample that holds no whole line grows up to this. */

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { present } from '../../conversation/same-value.ts';
 import { contentText } from '../../transcripts/claude/content.ts';
 import { classifyUserText, readableText, typedText } from '../../transcripts/claude/user-text.ts';
 import { asName, asObject, type Json } from '../../transcripts/json-access.ts';
@@ -30,9 +31,7 @@ function summarize(path: string, { size, mtime, head, tail, messages }: FileSamp
   return {
     path,
     sessionId,
-    ...(title !== undefined && { title }),
-    ...(cwd !== undefined && { cwd }),
-    ...(createdAt !== undefined && { createdAt }),
+    ...present({ title, cwd, createdAt }),
     updatedAt: updatedAt ?? mtime.toISOString(),
     bytes: size,
     ...(messages !== undefined && { messages }),

@@ -4,9 +4,11 @@
  *     walk ─▶ a file that a known session was imported from ─▶ compare its stamps, import what is new
  *          └▶ anything else ─▶ the sources' searches ─▶ a session ─▶ import it
  */
+
 import { createHash } from 'node:crypto';
 import { lstatSync, type Stats } from 'node:fs';
 import { basename } from 'node:path';
+import { present } from '../../conversation/same-value.ts';
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { SourceDescribedFields } from '../../core/log/source-events.ts';
 import { type SourceSummary, sourceFile } from '../../core/summary/source-summary.ts';
@@ -275,9 +277,7 @@ export class ImportPass {
       type: 'source/described',
       ...{ architecture, sessionId, path, layout },
       ...(title !== undefined && { title: redact ? redact(title) : title }),
-      ...(cwd !== undefined && { cwd }),
-      ...(createdAt !== undefined && { createdAt }),
-      ...(messages !== undefined && { messages }),
+      ...present({ cwd, createdAt, messages }),
     };
   }
 

@@ -1,5 +1,7 @@
 /** Appends records to the log of an imported session in bounded transactions, each guarded by the log's end. */
+
 import { hash } from 'node:crypto';
+import { present } from '../../conversation/same-value.ts';
 import { isHoldfastError } from '../../core/errors.ts';
 import type { NewEvent } from '../../core/log/events.ts';
 import type {
@@ -78,8 +80,7 @@ export class RecordAppender {
       ...range,
       encoding,
       ...(name === undefined ? { data } : { content: name }),
-      ...(agentId !== undefined && { agentId }),
-      ...(stamp !== undefined && { stamp }),
+      ...present({ agentId, stamp }),
       ...(redacted && { redacted: true }),
       ...(left && { erased: left.erased }),
       at,

@@ -70,10 +70,7 @@ function fileTargets(log: KeptLog, path: string): readonly Target[] {
   const others = files.filter((file) => file !== main);
   return [
     ...others.map((file) => ({ path: placeOf(log.id, file, main, path), write: fileWriter(log, file) })),
-    {
-      path,
-      write: fileWriter(log, main),
-    },
+    { path, write: fileWriter(log, main) },
   ];
 }
 

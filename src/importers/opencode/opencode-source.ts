@@ -1,7 +1,9 @@
 /** The sessions of OpenCode: in its database (since 1.2), in a storage folder (before), or exported to a JSON file. */
+
 import { stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, relative, sep } from 'node:path';
 import type { ConversationEvent } from '../../conversation/events.ts';
+import { present } from '../../conversation/same-value.ts';
 import { asName, asText } from '../../transcripts/json-access.ts';
 import { type OpenCodeExport, parseExport } from '../../transcripts/opencode/export.ts';
 import { OpenCodeTranscript, openCodeFormat } from '../../transcripts/opencode/opencode-format.ts';
@@ -260,8 +262,7 @@ function summarize(path: string, session: OpenCodeSession, subagents: number): F
   return {
     path,
     sessionId: session.id,
-    ...(title !== undefined && { title }),
-    ...(cwd !== undefined && { cwd }),
+    ...present({ title, cwd }),
     ...(createdAt !== '' && { createdAt }),
     ...(updatedAt !== '' && { updatedAt }),
     messages: session.messages,

@@ -1,8 +1,7 @@
 /** Converts everything but the assistant's messages and results: prompts, notices, compactions, and unknown entries. */
-import type { Attachment, NoticeBlock } from '../../conversation/blocks.ts';
+import type { Attachment, BlockBase, NoticeBlock } from '../../conversation/blocks.ts';
 import { blockBase, unknownBlock } from '../block-base.ts';
 import type { BlockWriter } from '../block-writer.ts';
-import type { DiagnosticsCollector } from '../diagnostics.ts';
 import { asList, asObject, asText, type Json } from '../json-access.ts';
 import { attachmentOf, contentText } from './content.ts';
 import type { ClaudeEntry } from './entry.ts';
@@ -26,20 +25,14 @@ const BOOKKEEPING: ReadonlySet<string> = new Set(
 
 export class Asides {
   readonly #writer: BlockWriter;
-  readonly #diagnostics: DiagnosticsCollector;
   readonly #notify: (notification: TaskNotification, at: string) => boolean;
   /** Compactions without their summary yet, by the id of their line. */
   readonly #compactions = new Map<string, NoticeBlock>();
   #unnamed = 0;
 
   /** `notify` receives background tasks that ended and returns whether a subagent's block shows the end. */
-  constructor(
-    writer: BlockWriter,
-    diagnostics: DiagnosticsCollector,
-    notify: (notification: TaskNotification, at: string) => boolean,
-  ) {
+  constructor(writer: BlockWriter, notify: (notification: TaskNotification, at: string) => boolean) {
     this.#writer = writer;
-    this.#diagnostics = diagnostics;
     this.#notify = notify;
   }
 
@@ -77,7 +70,7 @@ export class Asides {
   }
 
   /** Writes what the user typed; the contexts that the harness put before it are a block of their own. */
-  #addPrompt(base: ReturnType<typeof blockBase>, content: string, attachments: readonly Attachment[]): void {
+  #addPrompt(base: BlockBase, content: string, attachments: readonly Attachment[]): void {
     const typed = typedText(content);
     if (typed !== content && typed !== '') {
       const context = content.trimEnd().slice(0, -typed.length).trim();
@@ -96,13 +89,13 @@ export class Asides {
   addUnknown(entry: ClaudeEntry, conversationId: string): void {
     const sourceType = entry.type === '' ? 'untyped' : entry.type;
     const base = blockBase(this.#idOf(entry, 'unknown'), conversationId, entry.timestamp);
-    this.#writer.upsert(unknownBlock(base, sourceType, entry.raw, this.#diagnostics));
+    this.#writer.upsert(unknownBlock(base, sourceType, entry.raw, this.#writer));
   }
 
   /** Keeps a part of a user's message of an unknown type. */
   addUnknownPart(id: string, conversationId: string, block: Json, timestamp: string): void {
     const base = blockBase(id, conversationId, timestamp);
-    this.#writer.upsert(unknownBlock(base, `content/${asText(block.type) ?? ''}`, block, this.#diagnostics));
+    this.#writer.upsert(unknownBlock(base, `content/${asText(block.type) ?? ''}`, block, this.#writer));
   }
 
   #addSystem(entry: ClaudeEntry, conversationId: string): void {
@@ -114,7 +107,7 @@ export class Asides {
     // Most lines of the harness say nothing: a turn's duration, hooks that ran without output.
     if (content.trim() === '' && !isCompaction) return;
     const details = isCompaction ? (raw.compactMetadata ?? raw.compact_metadata) : withoutEnvelope(raw);
-    const data = details === undefined ? undefined : this.#diagnostics.kept(details, base.id);
+    const data = details === undefined ? undefined : this.#writer.diagnostics.kept(details, base.id);
     const block: NoticeBlock = {
       ...base,
       type: isCompaction ? 'compaction' : isError ? 'error' : 'system',

@@ -11,7 +11,6 @@ import type { Attachment, BlockMessage, TextBlock } from '../../conversation/blo
 import { MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { blockBase, resultBlock, unknownBlock } from '../block-base.ts';
 import { type BlockWriter, spawnFields } from '../block-writer.ts';
-import type { DiagnosticsCollector } from '../diagnostics.ts';
 import { asName, asObject, asText, type Json } from '../json-access.ts';
 import { Asides } from './asides.ts';
 import { attachmentOf, contentBlocks, contentText, isAgentTool, otherParts } from './content.ts';
@@ -34,7 +33,6 @@ interface ContentBlock {
 
 export class ClaudeConversation {
   readonly #writer: BlockWriter;
-  readonly #diagnostics: DiagnosticsCollector;
   readonly #partials: PartialMessages | undefined;
   readonly #asides: Asides;
   readonly #threads: SubagentThreads;
@@ -42,12 +40,11 @@ export class ClaudeConversation {
   readonly #blockCounts = new Map<string, Map<string, number>>();
   #unnamed = 0;
 
-  constructor(writer: BlockWriter, diagnostics: DiagnosticsCollector, partials?: PartialMessages) {
+  constructor(writer: BlockWriter, partials?: PartialMessages) {
     this.#writer = writer;
-    this.#diagnostics = diagnostics;
     this.#partials = partials;
-    this.#threads = new SubagentThreads(writer, diagnostics);
-    this.#asides = new Asides(writer, diagnostics, (notification, at) => this.notify(notification, at));
+    this.#threads = new SubagentThreads(writer);
+    this.#asides = new Asides(writer, (notification, at) => this.notify(notification, at));
   }
 
   /** The conversation of an entry: the call that started its agent; the agent's own id until that is known (D41). */
@@ -135,7 +132,7 @@ export class ClaudeConversation {
         break;
       default:
         if (type.endsWith('_tool_result')) this.#addResult(conversationId, block, undefined, timestamp);
-        else this.#writer.upsert(unknownBlock(base, `content/${type}`, block, this.#diagnostics));
+        else this.#writer.upsert(unknownBlock(base, `content/${type}`, block, this.#writer));
     }
   }
 
@@ -182,7 +179,7 @@ export class ClaudeConversation {
       type: 'tool_use',
       toolUseId,
       toolName,
-      ...(block.input !== undefined && { input: this.#diagnostics.kept(block.input, toolUseId) }),
+      ...(block.input !== undefined && { input: this.#writer.diagnostics.kept(block.input, toolUseId) }),
     });
   }
 

@@ -36,47 +36,37 @@ export interface ClaudeEntry {
 /** An entry that is being made: a file adds what its lines do not say. */
 export type MutableEntry = { -readonly [K in keyof ClaudeEntry]: ClaudeEntry[K] };
 
+/** The fields that lines and messages call by the same names. */
+function sharedFields(raw: Json) {
+  return {
+    ...{ type: asText(raw.type) ?? '', subtype: asText(raw.subtype), uuid: asName(raw.uuid) },
+    ...{ timestamp: asText(raw.timestamp) ?? '', message: asObject(raw.message) },
+    ...{ isMeta: raw.isMeta === true, isCompactSummary: raw.isCompactSummary === true, raw },
+  };
+}
+
 /** Converts a line of a file. */
 export function entryOfLine(line: Json): MutableEntry {
   return {
-    type: asText(line.type) ?? '',
-    subtype: asText(line.subtype),
-    uuid: asName(line.uuid),
+    ...sharedFields(line),
     parentUuid: asName(line.parentUuid) ?? asName(line.logicalParentUuid),
     isRoot: line.parentUuid === null && asName(line.logicalParentUuid) === undefined,
-    timestamp: asText(line.timestamp) ?? '',
-    parentToolUseId: undefined,
-    agentId: asName(line.agentId),
-    isSidechain: line.isSidechain === true,
-    message: asObject(line.message),
+    ...{ parentToolUseId: undefined, agentId: asName(line.agentId), isSidechain: line.isSidechain === true },
     toolUseResult: line.toolUseResult,
     blockIndex: isBlockIndex(line.apiBlockIndex) ? line.apiBlockIndex : undefined,
-    isMeta: line.isMeta === true,
-    isCompactSummary: line.isCompactSummary === true,
     isApiError: line.isApiErrorMessage === true,
-    raw: line,
   };
 }
 
 /** Converts a message of the SDK's stream. */
 export function entryOfMessage(message: Json): ClaudeEntry {
   return {
-    type: asText(message.type) ?? '',
-    subtype: asText(message.subtype),
-    uuid: asName(message.uuid),
-    parentUuid: undefined,
-    isRoot: false,
-    timestamp: asText(message.timestamp) ?? '',
+    ...sharedFields(message),
+    ...{ parentUuid: undefined, isRoot: false, isSidechain: false, blockIndex: undefined },
     parentToolUseId: asName(message.parent_tool_use_id),
     agentId: asName(message.agent_id),
-    isSidechain: false,
-    message: asObject(message.message),
     toolUseResult: message.tool_use_result,
-    blockIndex: undefined,
-    isMeta: message.isMeta === true,
-    isCompactSummary: message.isCompactSummary === true,
     isApiError: asName(message.error) !== undefined,
-    raw: message,
   };
 }
 

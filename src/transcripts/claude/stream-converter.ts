@@ -1,7 +1,6 @@
 /** Converts the Claude Agent SDK's stream to events, message by message. */
 import { MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { BlockWriter, type EndReason, spawnFields } from '../block-writer.ts';
-import { DiagnosticsCollector } from '../diagnostics.ts';
 import { asList, asMilliseconds, asName, asObject, asText, type Json } from '../json-access.ts';
 import { type StreamConverter, type StreamConverterOptions, streamConverter } from '../stream-converter.ts';
 import { contentText } from './content.ts';
@@ -20,9 +19,9 @@ const SIGNALS: ReadonlySet<string> = new Set(
 /** Creates a converter for the messages that `query()` of the Claude Agent SDK yields. */
 export function claudeStreamConverter(options: StreamConverterOptions = {}): StreamConverter {
   const writer = new BlockWriter();
-  const diagnostics = new DiagnosticsCollector();
+  const { diagnostics } = writer;
   const partials = new PartialMessages(writer);
-  const conversation = new ClaudeConversation(writer, diagnostics, partials);
+  const conversation = new ClaudeConversation(writer, partials);
   const seen = new Set<string>();
   let lastTimestamp = '';
   /** How the newest run ended; undefined while one is running. */
@@ -141,7 +140,6 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
 
   return streamConverter({
     writer,
-    diagnostics,
     handle,
     // The stream continues until the last background subagent has ended: one that still runs was cut off.
     end: (reason = ended ?? 'interrupted') => writer.settleAll(reason, now(), true),

@@ -1,6 +1,6 @@
 /**
  * Converts a Claude Code session: the file of its main conversation and one per subagent. The lines arrive ordered by time
- * (`line-reader.ts`) and are converted as the stream is.
+ * (`line-cursor.ts`) and are converted as the stream is.
  *
  *     line ─▶ held, when its call comes later ─▶ dropped, when it is a copy ─▶ placed in the tree ─▶ blocks
  *
@@ -8,7 +8,7 @@
  */
 import { type ConversationEvent, MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { BlockWriter } from '../block-writer.ts';
-import { DiagnosticsCollector, type ProblemCode, type TranscriptDiagnostics } from '../diagnostics.ts';
+import type { ProblemCode, TranscriptDiagnostics } from '../diagnostics.ts';
 import { asName, asObject, asText, type Json, parseJson } from '../json-access.ts';
 import { Branches } from './branches.ts';
 import { calledBy, contentText, isWarmup, resultsIn, roleOf } from './content.ts';
@@ -61,8 +61,7 @@ export function isSideRequest(agentId: string): boolean {
 
 export class ClaudeTranscript {
   readonly #writer = new BlockWriter();
-  readonly #diagnostics = new DiagnosticsCollector();
-  readonly #conversation = new ClaudeConversation(this.#writer, this.#diagnostics);
+  readonly #conversation = new ClaudeConversation(this.#writer);
   readonly #branches = new Branches();
   readonly #held = new HeldLines();
   readonly #queued = new QueuedTexts();
@@ -108,13 +107,13 @@ export class ClaudeTranscript {
 
   /** Reports a file that could not be read, or not to its end. */
   reportUnreadable(name: string): void {
-    this.#diagnostics.problem('unreadable-file', name);
+    this.#writer.diagnostics.problem('unreadable-file', name);
   }
 
   /** Counts a line that was recognised as noise without being parsed. */
   skip(file: OpenedFile, kind: string): void {
     file.lineNumber++;
-    this.#diagnostics.count(PROGRESS_TYPES.get(kind) ?? `progress/${kind}`);
+    this.#writer.diagnostics.count(PROGRESS_TYPES.get(kind) ?? `progress/${kind}`);
   }
 
   /**
@@ -193,7 +192,7 @@ export class ClaudeTranscript {
   }
 
   get diagnostics(): TranscriptDiagnostics {
-    return this.#diagnostics.report();
+    return this.#writer.diagnostics.report();
   }
 
   /** Places entries, and those that each of them releases right after it. */
@@ -246,12 +245,12 @@ export class ClaudeTranscript {
   #placeInMain(entry: ClaudeEntry): readonly ConversationEvent[] {
     const { uuid, parentUuid, isRoot } = entry;
     if (uuid !== undefined && this.#branches.positionOf(uuid) !== undefined) {
-      this.#diagnostics.problem('repeated-line', uuid);
+      this.#writer.diagnostics.problem('repeated-line', uuid);
       return [];
     }
     const copied = this.#written.add(entry, this.#branches.count);
     if (copied !== undefined) {
-      this.#diagnostics.problem('repeated-line', uuid);
+      this.#writer.diagnostics.problem('repeated-line', uuid);
       if (uuid !== undefined) this.#branches.alias(uuid, copied);
       return [];
     }
@@ -282,11 +281,11 @@ export class ClaudeTranscript {
   }
 
   #report(code: ProblemCode, file: OpenedFile): void {
-    this.#diagnostics.problem(code, `${file.name}:${file.lineNumber}`);
+    this.#writer.diagnostics.problem(code, `${file.name}:${file.lineNumber}`);
   }
 
   #entryOf(file: OpenedFile, line: Json): ClaudeEntry | undefined {
-    this.#diagnostics.count(typeOf(line));
+    this.#writer.diagnostics.count(typeOf(line));
     const entry = line.type === 'progress' ? this.#progressOf(line) : entryOfLine(line);
     if (entry === undefined) return undefined;
     if (entry.timestamp === '') entry.timestamp = file.timestamp;
@@ -352,7 +351,7 @@ export class ClaudeTranscript {
     }
     const isCopy = seen.written.add(entry, seen.uuids.size) !== undefined;
     const isRepeated = isCopy || (entry.uuid !== undefined && seen.uuids.has(entry.uuid));
-    if (isRepeated) this.#diagnostics.problem('repeated-line', entry.uuid);
+    if (isRepeated) this.#writer.diagnostics.problem('repeated-line', entry.uuid);
     if (entry.uuid !== undefined) seen.uuids.add(entry.uuid);
     return isRepeated;
   }
@@ -374,8 +373,8 @@ export class ClaudeTranscript {
 
   #removeSuperseded(): void {
     const { superseded, rewinds } = this.#branches.findSuperseded();
-    for (const uuid of rewinds) this.#diagnostics.problem('rewind', uuid);
-    for (const uuid of superseded) this.#diagnostics.problem('superseded-line', uuid);
+    for (const uuid of rewinds) this.#writer.diagnostics.problem('rewind', uuid);
+    for (const uuid of superseded) this.#writer.diagnostics.problem('superseded-line', uuid);
     if (superseded.length === 0) return;
     const known = new Set<string>();
     for (const [index, id] of this.#blockIds.entries()) {

@@ -1,6 +1,6 @@
 /** Converts a Codex session that is in memory. */
 import type { ConversationEvent } from '../../conversation/events.ts';
-import { DiagnosticsCollector } from '../diagnostics.ts';
+import { NOT_A_TRANSCRIPT } from '../diagnostics.ts';
 import { type RawTranscript, transcriptTexts } from '../raw-transcript.ts';
 import { firstLines, TextLines } from '../text-lines.ts';
 import type { TranscriptEvents } from '../transcript-format.ts';
@@ -18,11 +18,7 @@ import { CodexTranscript, type OpenedRollout } from './transcript.ts';
 export function codexTranscriptEvents(raw: RawTranscript): TranscriptEvents {
   const events: ConversationEvent[] = [];
   const plan = planRaw(raw);
-  if (plan === undefined) {
-    const diagnostics = new DiagnosticsCollector();
-    diagnostics.problem('not-a-transcript');
-    return { events, diagnostics: diagnostics.report() };
-  }
+  if (plan === undefined) return { events, diagnostics: NOT_A_TRANSCRIPT };
   const transcript = new CodexTranscript();
   transcript.reportPlan(plan);
   for (const step of convertThreads(transcript, openRaw(transcript, plan))) {

@@ -5,7 +5,7 @@
 import { type ConversationEvent, MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { isCount } from '../../core/log/message-problem.ts';
 import { BlockWriter } from '../block-writer.ts';
-import { DiagnosticsCollector, type ProblemCode, type TranscriptDiagnostics } from '../diagnostics.ts';
+import type { ProblemCode, TranscriptDiagnostics } from '../diagnostics.ts';
 import { asName } from '../json-access.ts';
 import { CodexAgents, type Shared } from './blocks/agents.ts';
 import { CodexThread } from './blocks/thread.ts';
@@ -41,46 +41,26 @@ const LAYOUTS: ReadonlySet<string | undefined> = new Set([undefined, 'legacy', '
 
 export class CodexTranscript {
   readonly #writer = new BlockWriter();
-  readonly #diagnostics = new DiagnosticsCollector();
-  readonly #shared: Shared;
+  readonly #shared: Shared = { writer: this.#writer, agents: new CodexAgents(this.#writer), responses: new Set() };
   readonly #threads = new Map<ThreadInfo, CodexThread>();
   readonly #turns = new Map<CodexThread, ShownTurns>();
   /** Threads that belong to another session. */
   readonly #foreign = new Set<ThreadInfo>();
   #timestamp = '';
 
-  constructor() {
-    this.#shared = {
-      writer: this.#writer,
-      diagnostics: this.#diagnostics,
-      agents: new CodexAgents(this.#writer),
-      responses: new Set(),
-    };
-  }
-
   /** Reports what is wrong with the plan of a session. */
   reportPlan({ problem }: SessionPlan<RolloutInfo>): void {
-    if (problem) this.#diagnostics.problem(problem.code, problem.rolloutId);
+    if (problem) this.#writer.diagnostics.problem(problem.code, problem.rolloutId);
   }
 
   /** Opens a part of a thread for reading. */
   open({ rollout, endOrdinal }: Segment<RolloutInfo>, isSubagent: boolean): OpenedRollout {
     const { meta } = rollout;
     const name = isSubagent || endOrdinal !== undefined ? rollout.rolloutId : MAIN_CONVERSATION;
-    if (!LAYOUTS.has(meta?.historyMode)) this.#diagnostics.problem('unknown-layout', name);
+    if (!LAYOUTS.has(meta?.historyMode)) this.#writer.diagnostics.problem('unknown-layout', name);
     return {
-      name,
-      meta,
-      endOrdinal,
-      isSubagent,
-      lineNumber: 0,
-      timestamp: '',
-      isDone: false,
-      isCopying: false,
-      seenFrom: -1,
-      seenUpTo: -1,
-      seen: new Set(),
-      previous: '',
+      ...{ name, meta, endOrdinal, isSubagent, lineNumber: 0, timestamp: '', isDone: false, isCopying: false },
+      ...{ seenFrom: -1, seenUpTo: -1, seen: new Set(), previous: '' },
     };
   }
 
@@ -118,7 +98,7 @@ export class CodexTranscript {
       rollout.isDone = true; // the rest belongs to the parent of the fork
       return undefined;
     }
-    this.#diagnostics.count(line.kind);
+    this.#writer.diagnostics.count(line.kind);
     if (isRepeated(rollout, line, text)) {
       this.#report('repeated-line', rollout);
       return undefined;
@@ -156,7 +136,7 @@ export class CodexTranscript {
   }
 
   get diagnostics(): TranscriptDiagnostics {
-    return this.#diagnostics.report();
+    return this.#writer.diagnostics.report();
   }
 
   #start(info: ThreadInfo, parent: ThreadInfo | undefined, at: string): CodexThread | undefined {
@@ -184,14 +164,14 @@ export class CodexTranscript {
     agents.adopt(threadId, meta?.agentPath, at);
     const known = agents.conversationOf(threadId);
     if (known !== undefined || isOptional) return known;
-    this.#diagnostics.problem('unlinked-subagent', threadId);
+    this.#writer.diagnostics.problem('unlinked-subagent', threadId);
     const above = parent && this.#threads.get(parent)?.conversationId;
     agents.addUnlinked(above ?? MAIN_CONVERSATION, threadId, at, { name: meta?.role ?? meta?.nickname });
     return agents.conversationOf(threadId);
   }
 
   #report(code: ProblemCode, rollout: OpenedRollout): void {
-    this.#diagnostics.problem(code, `${rollout.name}:${rollout.lineNumber}`);
+    this.#writer.diagnostics.problem(code, `${rollout.name}:${rollout.lineNumber}`);
   }
 }
 

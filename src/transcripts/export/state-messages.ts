@@ -3,10 +3,10 @@
  * providers' formats from them. Only main is exported: a subagent becomes the call that started it and its result.
  */
 import type {
-  Attachment,
   ConversationBlock,
   SessionConversationState,
   SubagentBlock,
+  TextBlock,
 } from '../../conversation/blocks.ts';
 import { findSubagent } from '../../conversation/selectors.ts';
 import type { AssistantMessage, ConversationMessage, MediaPart, TextPart, ToolCall } from '../../core/log/messages.ts';
@@ -111,13 +111,7 @@ class StateReader {
     });
   }
 
-  #spoken({
-    content,
-    attachments = [],
-  }: {
-    readonly content: string;
-    readonly attachments?: readonly Attachment[];
-  }): (TextPart | MediaPart)[] {
+  #spoken({ content, attachments = [] }: TextBlock): (TextPart | MediaPart)[] {
     const media = attachments.flatMap(({ mediaType, data, filename }): MediaPart[] => {
       if (data !== undefined) return [mediaPart(mediaType, data, filename)];
       this.#losses.add('attachment', 'only its name is known', filename ?? mediaType);

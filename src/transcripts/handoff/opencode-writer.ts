@@ -54,16 +54,8 @@ class OpenCodeSessionWriter {
   finish(): Json {
     const { sessionId: id, cwd: directory, at } = this.#context;
     const time = { created: at, updated: Math.max(at, this.#updated) };
-    const info = {
-      id,
-      slug: 'handed-over',
-      projectID: 'global',
-      directory,
-      title: this.#title,
-      version: VERSION,
-      time,
-    };
-    return { info, messages: this.#messages };
+    const info = { id, slug: 'handed-over', projectID: 'global', directory, title: this.#title };
+    return { info: { ...info, version: VERSION, time }, messages: this.#messages };
   }
 
   #addPrompt({ at, content }: HandedPrompt): void {

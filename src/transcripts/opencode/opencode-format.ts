@@ -1,10 +1,10 @@
 import { type ConversationEvent, MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { BlockWriter } from '../block-writer.ts';
-import { DiagnosticsCollector, type TranscriptDiagnostics } from '../diagnostics.ts';
+import type { TranscriptDiagnostics } from '../diagnostics.ts';
 import { asName, asText } from '../json-access.ts';
 import { OldestFirst } from '../oldest-first.ts';
 import type { RawTranscript } from '../raw-transcript.ts';
-import type { TranscriptFacts, TranscriptFormat } from '../transcript-format.ts';
+import type { TranscriptEvents, TranscriptFacts, TranscriptFormat } from '../transcript-format.ts';
 import { OpenCodeConversation } from './conversation.ts';
 import { type Moment, momentsOf, type OpenCodeExport, parseExport, parseExports } from './export.ts';
 import { openCodeMessages } from './messages.ts';
@@ -30,10 +30,7 @@ function openCodeFacts(raw: RawTranscript): TranscriptFacts {
 }
 
 /** Converts a transcript to events: an export, or one with the exports of its children. */
-function openCodeTranscriptEvents(raw: RawTranscript): {
-  events: ConversationEvent[];
-  diagnostics: TranscriptDiagnostics;
-} {
+function openCodeTranscriptEvents(raw: RawTranscript): TranscriptEvents {
   const transcript = new OpenCodeTranscript(parseExports(raw));
   const events: ConversationEvent[] = [];
   for (const made of transcript.read()) for (const event of made) events.push(event);
@@ -43,7 +40,6 @@ function openCodeTranscriptEvents(raw: RawTranscript): {
 /** Converts a session and its children, one message at a time. */
 export class OpenCodeTranscript {
   readonly #writer = new BlockWriter();
-  readonly #diagnostics = new DiagnosticsCollector();
   readonly #exports: readonly OpenCodeExport[];
 
   /** The first export is the main session's. */
@@ -54,19 +50,19 @@ export class OpenCodeTranscript {
   *read(): Generator<ConversationEvent[]> {
     const main = this.#exports[0];
     if (main === undefined) {
-      this.#diagnostics.problem('not-a-transcript');
+      this.#writer.diagnostics.problem('not-a-transcript');
       return;
     }
-    const conversation = new OpenCodeConversation(this.#writer, this.#diagnostics, asName(main.info.id) ?? '');
+    const conversation = new OpenCodeConversation(this.#writer, asName(main.info.id) ?? '');
     for (const { info } of this.#exports) conversation.addSession(info);
     let at = '';
     for (const { time, happened } of inOrder(this.#exports)) {
       at = isoTime(time);
       if ('message' in happened) {
-        this.#diagnostics.count(`message/${asText(happened.message.role) ?? ''}`);
+        this.#writer.diagnostics.count(`message/${asText(happened.message.role) ?? ''}`);
         conversation.addMessage(happened.message, at);
       } else {
-        this.#diagnostics.count(`part/${asText(happened.part.type) ?? ''}`);
+        this.#writer.diagnostics.count(`part/${asText(happened.part.type) ?? ''}`);
         conversation.addPart(happened.part, at);
       }
       yield this.#writer.take();
@@ -76,7 +72,7 @@ export class OpenCodeTranscript {
   }
 
   get diagnostics(): TranscriptDiagnostics {
-    return this.#diagnostics.report();
+    return this.#writer.diagnostics.report();
   }
 }
 

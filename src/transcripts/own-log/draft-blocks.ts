@@ -82,14 +82,8 @@ export class DraftBlocks {
     const offset = piece.offset ?? (piece.n === undefined ? length : block.stored);
     if (piece.n !== undefined || block.isPart) block.stored = Math.max(block.stored, offset + piece.delta.length);
     if (!block.isPart && offset <= block.text.length) block.text += piece.delta.slice(block.text.length - offset);
-    yield {
-      type: 'block:delta',
-      conversationId: draft.conversationId,
-      timestamp,
-      blockId,
-      delta: piece.delta,
-      offset,
-    };
+    const { conversationId: shownIn } = draft;
+    yield { type: 'block:delta', conversationId: shownIn, timestamp, blockId, delta: piece.delta, offset };
   }
 
   /**

@@ -84,15 +84,8 @@ function assistantBlocks(message: AssistantMessage, base: Base, details: Message
 }
 
 function callBlocks(call: ToolCall, base: Base, name: string): ConversationBlock[] {
-  const use: ToolUseBlock = {
-    ...base,
-    status: 'pending',
-    id: name,
-    type: 'tool_use',
-    toolUseId: name,
-    toolName: call.name,
-    ...inputOf(call.arguments),
-  };
+  const named = { id: name, type: 'tool_use', toolUseId: name, toolName: call.name } as const;
+  const use: ToolUseBlock = { ...base, status: 'pending', ...named, ...inputOf(call.arguments) };
   const { providerExecuted } = call;
   if (providerExecuted?.result === undefined) return [use];
   const { result, isError = false } = providerExecuted;
@@ -107,15 +100,10 @@ function inputOf(text: string): Pick<ToolUseBlock, 'input' | 'inputText'> {
 }
 
 function resultBlock(message: ToolMessage, base: Base, toolUseId: string): ConversationBlock {
-  return {
-    ...base,
-    id: `result:${toolUseId}`,
-    type: 'tool_result',
-    toolUseId,
-    output: textOf(message),
-    isError: message.isError,
-    ...(message.content.some((part) => part.type !== 'text') && { parts: message.content }),
-  };
+  const { content, isError } = message;
+  const named = { id: `result:${toolUseId}`, type: 'tool_result', toolUseId } as const;
+  const parts = content.some((part) => part.type !== 'text') && { parts: content };
+  return { ...base, ...named, output: textOf(message), isError, ...parts };
 }
 
 function answerOf(message: AssistantMessage, { usage, model }: MessageDetails): BlockMessage {

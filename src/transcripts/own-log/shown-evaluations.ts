@@ -67,13 +67,8 @@ export function childSpawned(
   timestamp: string,
   fields: { readonly subagentType: string; readonly description: string } | { readonly prompt: string },
 ): ConversationEvent {
-  return {
-    type: 'subagent:spawned',
-    conversationId: parentConversationId,
-    timestamp,
-    toolUseId: conversationId,
-    ...fields,
-  };
+  const base = { conversationId: parentConversationId, timestamp, toolUseId: conversationId };
+  return { type: 'subagent:spawned', ...base, ...fields };
 }
 
 /** Ends the child of an evaluation; no event when the evaluation is not a child's. */

@@ -11,7 +11,6 @@
 import type { BlockMessage } from '../../../conversation/blocks.ts';
 import { MAIN_CONVERSATION } from '../../../conversation/events.ts';
 import type { BlockWriter } from '../../block-writer.ts';
-import type { DiagnosticsCollector } from '../../diagnostics.ts';
 import { asName, asObject, asText, parseJson } from '../../json-access.ts';
 
 /** The fields of a call of `spawn_agent`. */
@@ -170,7 +169,6 @@ export class CodexAgents {
 /** What the threads of a session share. */
 export interface Shared {
   readonly writer: BlockWriter;
-  readonly diagnostics: DiagnosticsCollector;
   readonly agents: CodexAgents;
   /** The responses whose usage was counted. */
   readonly responses: Set<string>;

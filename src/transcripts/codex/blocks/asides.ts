@@ -192,7 +192,7 @@ export class AsideWriter {
   /** Keeps content of an unknown type unchanged (D49). */
   addUnknown(id: string, sourceType: string, value: Json, at: string): void {
     const base = blockBase(id, this.#conversationId, at);
-    this.#shared.writer.upsert(unknownBlock(base, sourceType, value, this.#shared.diagnostics));
+    this.#shared.writer.upsert(unknownBlock(base, sourceType, value, this.#shared.writer));
   }
 
   #notice(

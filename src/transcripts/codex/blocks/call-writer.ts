@@ -1,6 +1,8 @@
 /** Writes the calls of one thread: those of the model with their results, and those that a script of the model made. */
+
 import type { BlockMessage } from '../../../conversation/blocks.ts';
 import { MAIN_CONVERSATION } from '../../../conversation/events.ts';
+import { present } from '../../../conversation/same-value.ts';
 import { blockBase, resultBlock } from '../../block-base.ts';
 import { asList, asName, asObject, asText, type Json } from '../../json-access.ts';
 import { mediaIn, type Part, textOfParts } from '../items/content.ts';
@@ -68,8 +70,7 @@ export class CallWriter {
       type: 'tool_use',
       toolUseId,
       toolName: call.toolName,
-      ...(call.input !== undefined && { input: call.input }),
-      ...(call.inputText !== undefined && { inputText: call.inputText }),
+      ...present({ input: call.input, inputText: call.inputText }),
     });
   }
 
@@ -82,7 +83,7 @@ export class CallWriter {
     const toolUseId = known?.toolUseId ?? this.#shared.writer.latestCallId(this.#conversationId, callId);
     const call: Call = known ?? { toolUseId, toolName: '', parts: [], outputs: 0 };
     if (++call.outputs > MAX_OUTPUTS) {
-      this.#shared.diagnostics.problem('repeated-line', callId);
+      this.#shared.writer.diagnostics.problem('repeated-line', callId);
       return true;
     }
     call.parts = [...call.parts, ...partsOfOutput(item)];
@@ -110,7 +111,7 @@ export class CallWriter {
   addSearch(id: string, item: Json, message: BlockMessage, at: string): void {
     const query = asText(item.query);
     const action = asObject(item.action) ?? (query === undefined ? {} : { query });
-    const input = this.#shared.diagnostics.kept(action, id);
+    const input = this.#shared.writer.diagnostics.kept(action, id);
     this.#addProvided(id, 'web_search', input, message, at);
   }
 

@@ -203,6 +203,10 @@ export function splitWords(line: string): readonly string[] | undefined {
 /** The item of an event: of `item_completed`, or of an older event that reports the same (the legacy layout); `undefined` for any other. */
 export function itemOfEvent(event: Json): Json | undefined {
   const id = event.call_id;
+  const ofAgents = (tool: string, fields: Json): Json => ({
+    ...{ ...event, type: 'CollabAgentToolCall', id, tool, status: undefined },
+    ...fields,
+  });
   switch (event.type) {
     case 'item_completed':
       return asObject(event.item);
@@ -216,27 +220,10 @@ export function itemOfEvent(event: Json): Json | undefined {
       return { ...event, type: 'ImageView', id };
     case 'sub_agent_activity':
       return { ...event, type: 'SubAgentActivity', id: event.event_id ?? id };
-    case 'collab_agent_spawn_end': {
-      const thread = asName(event.new_thread_id);
-      const receivers = thread === undefined ? [] : [thread];
-      return {
-        ...event,
-        type: 'CollabAgentToolCall',
-        id,
-        tool: 'spawn_agent',
-        status: undefined,
-        receiver_thread_ids: receivers,
-      };
-    }
+    case 'collab_agent_spawn_end':
+      return ofAgents('spawn_agent', { receiver_thread_ids: [asName(event.new_thread_id) ?? []].flat() });
     case 'collab_waiting_end':
-      return {
-        ...event,
-        type: 'CollabAgentToolCall',
-        id,
-        tool: 'wait',
-        status: undefined,
-        agents_states: event.statuses,
-      };
+      return ofAgents('wait', { agents_states: event.statuses });
     default:
       return undefined;
   }

@@ -1,12 +1,8 @@
 /**
- * Moves along the lines of a Claude Code file of any size, from entry to entry, with a chunk or two of it in memory. Lines of noise
- * are recognised by their first bytes and never decoded.
+ * The lines of a Claude Code file of any size, as bytes. Lines of noise are recognised by their first bytes and never decoded.
  */
-
-import type { ClaudeEntry } from '../../transcripts/claude/entry.ts';
-import { type ClaudeCursor, LineReader, type RawLine } from '../../transcripts/claude/line-reader.ts';
+import type { RawLine, RawLines } from '../../transcripts/claude/line-cursor.ts';
 import { RESULT_START, skimResult } from '../../transcripts/claude/skim-line.ts';
-import type { ClaudeTranscript, OpenedFile } from '../../transcripts/claude/transcript.ts';
 import { GLUED } from '../../transcripts/claude/transcript-line.ts';
 import type { ChunkReader } from '../chunk-reader.ts';
 import { LineScanner, type ScannedLine } from '../line-scanner.ts';
@@ -52,45 +48,23 @@ export class NoiseHead {
 const RESULT_START_BYTES = Buffer.from(RESULT_START);
 const GLUED_BYTES = GLUED.map((text) => Buffer.from(text));
 
-export class FileCursor implements ClaudeCursor {
-  head: ClaudeEntry | undefined;
-  readonly #reader: LineReader;
+/** The lines of a file, with a chunk or two of it in memory. */
+export class FileLines implements RawLines {
   readonly #scanner: LineScanner;
   readonly #line = new LineOfBytes();
 
-  constructor(transcript: ClaudeTranscript, file: OpenedFile, chunks: ChunkReader) {
-    this.#reader = new LineReader(transcript, file);
+  constructor(chunks: ChunkReader) {
     this.#scanner = new LineScanner(chunks);
   }
 
-  /** Moves to the next entry; false at the end. Returns a promise only when the chunk is used up. */
-  advance(): boolean | Promise<boolean> {
-    this.head = this.#reader.takeRest();
-    return this.head !== undefined || (this.#scan() ?? this.#readOn());
+  next(): ReturnType<RawLines['next']> {
+    const line = this.#scanner.next();
+    if (typeof line === 'string') return line;
+    return line.isTooLong ? 'too-long' : this.#line.at(line);
   }
 
-  async close(): Promise<void> {
-    await this.#scanner.close();
-  }
-
-  /** Finds the next entry in the current chunk; `undefined` when the chunk is used up. */
-  #scan(): boolean | undefined {
-    while (true) {
-      const line = this.#scanner.next();
-      if (line === 'more') return undefined;
-      if (line === 'end') return false;
-      if (line.isTooLong) this.#reader.skipTooLong();
-      else this.head = this.#reader.read(this.#line.at(line));
-      if (this.head !== undefined) return true;
-    }
-  }
-
-  async #readOn(): Promise<boolean> {
-    while (true) {
-      await this.#scanner.read();
-      const found = this.#scan();
-      if (found !== undefined) return found;
-    }
+  read(): Promise<void> {
+    return this.#scanner.read();
   }
 }
 

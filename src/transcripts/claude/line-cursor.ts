@@ -29,35 +29,66 @@ export interface RawLine {
   text(): string;
 }
 
-/** Reads the lines of one file, in order. */
-export class LineReader {
+/**
+ * The lines of a text or of a file.
+ *
+ * Contract: `next` returns the next line, `'too-long'` for one that was skipped, `'end'` after the last; `'more'` when the caller has to await
+ * `read` before it calls `next` again.
+ */
+export interface RawLines {
+  next(): RawLine | 'too-long' | 'more' | 'end';
+  read?(): Promise<void>;
+}
+
+/** Moves along the lines of one file, from entry to entry. */
+export class LineCursor {
+  /** The current entry; `undefined` before the first `advance` and after the last. */
+  head: ClaudeEntry | undefined;
   readonly #transcript: ClaudeTranscript;
   readonly #file: OpenedFile;
+  readonly #lines: RawLines;
   readonly #noise = new NoiseFilter();
 
-  constructor(transcript: ClaudeTranscript, file: OpenedFile) {
+  constructor(transcript: ClaudeTranscript, file: OpenedFile, lines: RawLines) {
     this.#transcript = transcript;
     this.#file = file;
+    this.#lines = lines;
   }
 
-  /** The next entry of a line that held several, if there is one. */
-  takeRest(): ClaudeEntry | undefined {
-    return this.#file.rest.shift();
+  /** Moves to the next entry; false at the end. Returns a promise only when it has to read more of its file. */
+  advance(): boolean | Promise<boolean> {
+    this.head = this.#file.rest.shift(); // of a line that held several
+    return this.head !== undefined || (this.#scan() ?? this.#readOn());
+  }
+
+  /** Finds the next entry in what was read; `undefined` when that is used up. */
+  #scan(): boolean | undefined {
+    while (true) {
+      const line = this.#lines.next();
+      if (line === 'more') return undefined;
+      if (line === 'end') return false;
+      if (line === 'too-long') this.#transcript.skipTooLong(this.#file);
+      else this.head = this.#read(line);
+      if (this.head !== undefined) return true;
+    }
+  }
+
+  async #readOn(): Promise<boolean> {
+    while (true) {
+      await this.#lines.read?.();
+      const found = this.#scan();
+      if (found !== undefined) return found;
+    }
   }
 
   /** Returns the entry of a line; `undefined` when it holds none. */
-  read(line: RawLine): ClaudeEntry | undefined {
+  #read(line: RawLine): ClaudeEntry | undefined {
     if (!line.isTorn && this.#isNoise(line)) return undefined;
     const skimmed = line.isTorn || line.length < MIN_SKIMMED_LENGTH ? undefined : line.skimmed();
     const parsed = skimmed === undefined ? undefined : parseSkimmed(skimmed);
     if (parsed !== undefined) return this.#transcript.readSkimmed(this.#file, parsed);
     const text = line.text();
     return this.#transcript.read(this.#file, text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text, line.isTorn);
-  }
-
-  /** Counts a line that was too long to read. */
-  skipTooLong(): void {
-    this.#transcript.skipTooLong(this.#file);
   }
 
   /** Skips a line of noise; false for any other. */
@@ -74,25 +105,14 @@ export class LineReader {
 }
 
 /**
- * Moves along the lines of one file, from entry to entry.
- *
- * Contract: `head` is the current entry, `undefined` before the first `advance` and after the last. `advance` returns a promise only
- * when it has to read more of its file.
- */
-export interface ClaudeCursor {
-  readonly head: ClaudeEntry | undefined;
-  advance(): boolean | Promise<boolean>;
-}
-
-/**
  * Merges the files of a session by time and converts their entries to events. The last events close what is still open. The caller awaits each promise that is yielded before it
  * takes the next step; cursors over texts in memory yield none.
  */
 export function* convertInOrder(
   transcript: ClaudeTranscript,
-  cursors: readonly ClaudeCursor[],
+  cursors: readonly LineCursor[],
 ): Generator<readonly ConversationEvent[] | Promise<boolean>> {
-  const reading = new OldestFirst<ClaudeCursor>(({ head }) => head?.timestamp);
+  const reading = new OldestFirst<LineCursor>(({ head }) => head?.timestamp);
   for (const [index, cursor] of cursors.entries()) {
     const more = cursor.advance();
     if (typeof more !== 'boolean') yield more;
