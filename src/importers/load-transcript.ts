@@ -11,7 +11,7 @@ import {
   checkSessionId,
   listDirectory,
   notRegular,
-  readHead,
+  readHeadSync,
   readText,
   resolvePath,
   subfoldersOf,
@@ -107,7 +107,7 @@ async function combinedFileSource<A extends string>(
   path: string,
 ): Promise<{ readonly architecture: A; readonly source: Pick<TranscriptSource, 'load' | 'read'> } | undefined> {
   if (extname(path) !== '.json') return undefined;
-  if (!startsCombined(await readHead(path, HEAD_BYTES))) return undefined;
+  if (!startsCombined(readHeadSync(path, HEAD_BYTES))) return undefined;
   const main = asText(asObject(parseJson(await readText(path)))?.main);
   const entry = main === undefined ? undefined : entriesOf(sources).find(([, { format }]) => format.detect(main));
   if (entry === undefined) return undefined;

@@ -128,7 +128,7 @@ function placeOf(to: HandoffTarget): HandoffPlace {
 /** The directory as agents see it: without symbolic links. One that does not exist here may exist on another machine. */
 async function realDirectory(cwd: string): Promise<string> {
   // `buildTranscript` refuses what is not an absolute path.
-  if (typeof cwd !== 'string' || !isAbsolutePath(cwd) || cwd.includes('\0')) return cwd;
+  if (!isAbsolutePath(cwd)) return cwd;
   const found = await stat(cwd).catch(() => undefined);
   if (found === undefined) return cwd;
   if (found.isDirectory()) return await realpath(cwd);
@@ -136,8 +136,7 @@ async function realDirectory(cwd: string): Promise<string> {
 }
 
 function folderOf(configDir: string | undefined): string | undefined {
-  if (configDir === undefined) return undefined;
-  if (typeof configDir === 'string' && isAbsolutePath(configDir) && !configDir.includes('\0')) return configDir;
+  if (configDir === undefined || isAbsolutePath(configDir)) return configDir;
   throw new HoldfastError('INVALID_ARGUMENT', "configDir is the absolute path of the agent's folder");
 }
 

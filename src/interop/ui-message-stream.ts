@@ -13,6 +13,7 @@ import { createConversationState } from '../conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../conversation/reduce-conversation.ts';
 import { findBlock } from '../conversation/selectors.ts';
 import { type EvaluationSuspended, isBuiltInEvent } from '../core/log/events.ts';
+import { callKey } from '../core/log/messages.ts';
 import type { TailEvent, TailItem } from '../core/log/tail.ts';
 import { BLOCK_PART } from '../transcripts/ai-sdk-ui.ts';
 import { type LogConverter, logConverter } from '../transcripts/own-log.ts';
@@ -310,8 +311,7 @@ export class UiMessageStream {
     if (reason === 'CANCELLED') this.#stop();
     else if (reason !== 'APPROVAL_REQUIRED') this.#fail(message);
     else {
-      for (const { evaluationId, turn, callId } of pending) {
-        const toolCallId = `${evaluationId}/${turn}/${callId}`;
+      for (const toolCallId of pending.map(callKey)) {
         if (!this.#sent.has(toolCallId)) continue; // a call of a child conversation is no part of this message
         this.#chunks.push({ type: 'tool-approval-request', approvalId: toolCallId, toolCallId });
       }

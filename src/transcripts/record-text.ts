@@ -23,8 +23,6 @@ const BOOKKEEPING: ReadonlySet<unknown> = new Set(
 const TEXT_FIELDS: ReadonlySet<string> = new Set(
   'text content thinking output error prompt title customTitle aiTitle name tool arguments'.split(' '),
 );
-/** Fields all of whose strings are text, however deep: the arguments of a call. */
-const ARGUMENT_FIELDS: ReadonlySet<string> = new Set(['input']);
 /** Fields that repeat a text, or that hold media, signatures or ids. */
 const SKIPPED_FIELDS: ReadonlySet<string> = new Set(
   'toolUseResult data signature encrypted_content metadata snapshot usage'.split(' '),
@@ -52,15 +50,11 @@ function collect(value: unknown, texts: string[], isText: boolean, depth: number
     const object = asObject(value);
     for (const name in object) {
       if (SKIPPED_FIELDS.has(name)) continue;
-      // Below arguments every string is text, whatever its field is called.
-      const below = isArguments(name) || (isText && !TEXT_FIELDS.has(name) && isPlain(object));
+      // Below the arguments of a call every string is text, however deep, whatever its field is called.
+      const below = name === 'input' || (isText && !TEXT_FIELDS.has(name) && isPlain(object));
       collect(object[name], texts, below || TEXT_FIELDS.has(name), depth - 1);
     }
   }
-}
-
-function isArguments(name: string): boolean {
-  return ARGUMENT_FIELDS.has(name);
 }
 
 /** Whether an object is a value of the agent's, and not one of the format's own parts, which have a type. */

@@ -13,7 +13,7 @@ import { CodexTranscript } from '../../transcripts/codex/transcript.ts';
 import { convertThreads } from '../../transcripts/codex/transcript-events.ts';
 import type { RawTranscript, SubagentTranscript } from '../../transcripts/raw-transcript.ts';
 import { readOnDemand, readOpened } from '../chunk-reader.ts';
-import { notOneText, readHead, readHeadSync, readText } from '../safe-files.ts';
+import { notOneText, readHeadSync, readText } from '../safe-files.ts';
 import {
   type FileOrFolder,
   inBatches,
@@ -62,7 +62,7 @@ async function detectRollout({ kind, path }: FileOrFolder): Promise<TranscriptPl
   if (kind !== 'file') return undefined;
   if (rolloutFile(path) !== undefined) return { path };
   const name = basename(path);
-  if (name.endsWith('.jsonl.zst')) return (await readHead(path, 4)) === ZSTD_MAGIC ? { path } : undefined;
+  if (name.endsWith('.jsonl.zst')) return readHeadSync(path, 4) === ZSTD_MAGIC ? { path } : undefined;
   if (!name.endsWith('.jsonl')) return undefined;
   return /^\{"timestamp":"[^"]*",(?:"ordinal":\d+,)?"type":"session_meta",/.test(readHeadSync(path, 200))
     ? { path }

@@ -110,11 +110,6 @@ export async function bytesOf(log: Pick<KeptLog, 'store' | 'id' | 'incarnation'>
   throw damaged(id, batch);
 }
 
-/** The bytes of a whole file, one batch at a time. */
-export async function* bytesOfFile(log: KeptLog, file: KeptFile): AsyncGenerator<Buffer> {
-  for (const batch of file.batches) yield await bytesOf(log, batch);
-}
-
 function damaged(id: string, { seq }: KeptBatch, cause?: unknown): HoldfastError {
   return new HoldfastError(
     'STORE_CORRUPT',

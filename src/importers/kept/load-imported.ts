@@ -14,7 +14,7 @@ import { messagesToEvents } from '../../transcripts/own-log.ts';
 import { parseTranscript, transcriptToMessages } from '../../transcripts/parse-transcript.ts';
 import { type RawTranscript, type SubagentTranscript, workflowRun } from '../../transcripts/raw-transcript.ts';
 import type { LoadedTranscript } from '../load-transcript.ts';
-import { bytesOfFile, type KeptFile, type KeptLog, readKept } from './kept-log.ts';
+import { bytesOf, type KeptFile, type KeptLog, readKept } from './kept-log.ts';
 import { exportOfRows, readKeptRows } from './kept-rows.ts';
 
 /** Loads the transcript of an imported session, in the form that `loadTranscript` loads one from its files. */
@@ -72,7 +72,7 @@ async function readText(log: KeptLog, file: KeptFile): Promise<string> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const parts: string[] = [];
   try {
-    for await (const bytes of bytesOfFile(log, file)) parts.push(decoder.decode(bytes, { stream: true }));
+    for (const batch of file.batches) parts.push(decoder.decode(await bytesOf(log, batch), { stream: true }));
     parts.push(decoder.decode());
     return parts.join('');
   } catch (cause) {

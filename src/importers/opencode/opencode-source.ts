@@ -10,7 +10,7 @@ import { OpenCodeTranscript, openCodeFormat } from '../../transcripts/opencode/o
 import { isoTime, timeField } from '../../transcripts/opencode/time.ts';
 import type { RawTranscript } from '../../transcripts/raw-transcript.ts';
 import { sessionTitle } from '../../transcripts/text-lines.ts';
-import { checkSessionId, listDirectory, readFileBelow, readHead, readText } from '../safe-files.ts';
+import { checkSessionId, listDirectory, readFileBelow, readHeadSync, readText } from '../safe-files.ts';
 import {
   type FileOrFolder,
   type FoundRows,
@@ -69,7 +69,7 @@ async function findSessions(item: FileOrFolder, report: ReportProblem): Promise<
   }
   if (isDatabaseName(path)) return await withSessions(await openOpenCodeDatabase(path), summarize);
   if (extname(path) !== '.json') return undefined;
-  if (EXPORT_HEAD.test(await readHead(path, EXPORT_HEAD_BYTES))) return await summarizeExport(path, report);
+  if (EXPORT_HEAD.test(readHeadSync(path, EXPORT_HEAD_BYTES))) return await summarizeExport(path, report);
   // The usual name alone: it may be another program's file, and is no problem then.
   return path.endsWith('export.json') ? await summarizeExport(path, () => {}) : undefined;
 }
@@ -167,7 +167,7 @@ async function isDirectory(path: string): Promise<boolean> {
 }
 
 async function isDatabase(path: string): Promise<boolean> {
-  return (await readHead(path, SQLITE_MAGIC.length)) === SQLITE_MAGIC;
+  return readHeadSync(path, SQLITE_MAGIC.length) === SQLITE_MAGIC;
 }
 
 /** Opened sessions as rows: each session and its descendants, one JSON text per session and per message (D75). */

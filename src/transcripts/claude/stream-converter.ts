@@ -50,7 +50,9 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
     const given = asList(message.errors).flatMap((error) => asText(error) ?? []);
     const said = given.length > 0 ? given : [asText(message.result) ?? ''];
     const errors = said.filter((error) => error.trim() !== '' && !isDiagnostic(error));
-    const isStopped = isError && (interrupted || (said.some(isDiagnostic) && errors.every(isAbortion)));
+    const isStopped =
+      isError &&
+      (interrupted || (said.some(isDiagnostic) && errors.every((error) => error.includes('Request was aborted'))));
     if (isError && !isStopped && !apiErrorShown) {
       writer.upsert({
         id: `error:${asName(message.uuid) ?? asName(message.session_id) ?? ''}`,
@@ -74,9 +76,9 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
     if (toolUseId === undefined || taskId === undefined) return;
     if (!writer.isSubagent(toolUseId) && message.task_type !== 'local_agent') return; // a background command
     const parent = asName(message.parent_task_id);
-    conversation.link(taskId, toolUseId);
+    conversation.threads.link(taskId, toolUseId);
     writer.spawn(
-      parent === undefined ? MAIN_CONVERSATION : conversation.conversationOfAgent(parent),
+      parent === undefined ? MAIN_CONVERSATION : conversation.threads.conversationOf(parent),
       { toolUseId, agentId: taskId, ...spawnFields(message) },
       now(),
     );
@@ -99,7 +101,7 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
         const toolUseId = asName(message.tool_use_id);
         // The result of a foreground task follows and contains more.
         if (toolUseId === undefined || !writer.isInBackground(toolUseId)) break;
-        conversation.notify(
+        conversation.threads.notify(
           {
             taskId: asName(message.task_id),
             toolUseId,
@@ -131,7 +133,7 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
     else if (type === 'system') addSystem(message);
     else if (type === 'stream_event') {
       const event = asObject(message.event);
-      if (event) partials.handle(conversation, conversationId, event, now());
+      if (event) partials.handle({ conversation, conversationId, at: now() }, event);
     } else if (!SIGNALS.has(type)) {
       if (conversationId === MAIN_CONVERSATION) ended = undefined;
       addEntry(entryOfMessage(message));
@@ -156,8 +158,4 @@ function isInterruption(entry: ClaudeEntry): boolean {
 /** Whether an error is a note of the SDK to itself: it adds one to the result of a run that the user interrupted. */
 function isDiagnostic(error: string): boolean {
   return error.startsWith('[ede_diagnostic]');
-}
-
-function isAbortion(error: string): boolean {
-  return error.includes('Request was aborted');
 }

@@ -98,9 +98,9 @@ export class ClaudeTranscript {
     this.#files.push(file);
     if (agentId !== undefined) {
       this.#filed.set(agentId, file);
-      this.#conversation.addThread(agentId, info.runId);
+      this.#conversation.threads.addThread(agentId, info.runId);
       const toolUseId = asName(meta?.toolUseId);
-      if (toolUseId !== undefined) this.#conversation.link(agentId, toolUseId);
+      if (toolUseId !== undefined) this.#conversation.threads.link(agentId, toolUseId);
     }
     return file;
   }
@@ -123,7 +123,7 @@ export class ClaudeTranscript {
   skipProgress(file: OpenedFile, tail: string): boolean {
     const found = progressAgent(tail);
     if (found === undefined || !this.#filed.has(found.agentId)) return false;
-    this.#conversation.link(found.agentId, found.toolUseId);
+    this.#conversation.threads.link(found.agentId, found.toolUseId);
     this.skip(file, 'agent_progress');
     return true;
   }
@@ -173,12 +173,12 @@ export class ClaudeTranscript {
     for (const entry of this.#queued.take()) events.push(...this.#place(entry));
     for (const { agentId, meta } of this.#files) {
       if (agentId === undefined || meta === undefined) continue;
-      const toolUseId = this.#conversation.conversationOfAgent(agentId);
+      const toolUseId = this.#conversation.threads.conversationOf(agentId);
       if (!this.#writer.isInBackground(toolUseId) || !this.#writer.isRunning(toolUseId)) continue;
       const status = meta.finished === true ? 'completed' : 'failed';
       this.#writer.complete(MAIN_CONVERSATION, toolUseId, { status, agentId }, this.#timestamp);
     }
-    this.#conversation.endUnlinked();
+    this.#conversation.threads.endUnlinked();
     this.#removeSuperseded();
     const reason = this.#writer.hasOpenBlocks(MAIN_CONVERSATION) ? 'interrupted' : 'completed';
     this.#writer.settleAll(reason, this.#timestamp);
@@ -297,7 +297,7 @@ export class ClaudeTranscript {
   #progressOf(line: Json): MutableEntry | undefined {
     const entry = asObject(line.data)?.type === 'agent_progress' ? entryOfProgress(line) : undefined;
     if (entry?.agentId === undefined || isSideRequest(entry.agentId)) return undefined;
-    if (entry.parentToolUseId !== undefined) this.#conversation.link(entry.agentId, entry.parentToolUseId);
+    if (entry.parentToolUseId !== undefined) this.#conversation.threads.link(entry.agentId, entry.parentToolUseId);
     return this.#filed.has(entry.agentId) ? undefined : entry;
   }
 
@@ -335,7 +335,7 @@ export class ClaudeTranscript {
   #isHidden(entry: ClaudeEntry): boolean {
     const { agentId } = entry;
     if (agentId === undefined) return false;
-    const isUnlinked = this.#conversation.conversationOfAgent(agentId) === agentId;
+    const isUnlinked = this.#conversation.threads.conversationOf(agentId) === agentId;
     // The file of a side request that is opened by itself shows it.
     const isOwn = isWarmup(entry) || (isSideRequest(agentId) && this.#branches.count > 0);
     if (isOwn && isUnlinked && !this.#seen.has(agentId)) this.#hidden.add(agentId);
@@ -359,13 +359,13 @@ export class ClaudeTranscript {
   /** Spawns a subagent from its `.meta.json`, when its call is in no file. */
   #spawnFromMeta({ agentId, timestamp }: ClaudeEntry): void {
     if (agentId === undefined) return;
-    const toolUseId = this.#conversation.conversationOfAgent(agentId);
+    const toolUseId = this.#conversation.threads.conversationOf(agentId);
     if (toolUseId === agentId || this.#writer.isSubagent(toolUseId)) return;
     const meta = this.#filed.get(agentId)?.meta;
     if (meta === undefined) return;
     const parent = asName(meta.parentAgentId);
     this.#writer.spawn(
-      parent === undefined ? MAIN_CONVERSATION : this.#conversation.conversationOfAgent(parent),
+      parent === undefined ? MAIN_CONVERSATION : this.#conversation.threads.conversationOf(parent),
       { toolUseId, agentId, subagentType: asText(meta.agentType), description: asText(meta.description) },
       timestamp,
     );

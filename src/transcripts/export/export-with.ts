@@ -13,7 +13,7 @@ import type { SessionEvent } from '../../core/log/events.ts';
 import { isRecord } from '../../core/log/message-problem.ts';
 import type { ConversationMessage } from '../../core/log/messages.ts';
 import { toAnthropic } from '../../formats/anthropic-messages.ts';
-import { type FormatLoss, type FormatOptions, type Loss, LossReport } from '../../formats/losses.ts';
+import { type FormatLoss, type Loss, LossReport, onLossOf } from '../../formats/losses.ts';
 import { toOpenAIChat } from '../../formats/openai-chat.ts';
 import { AGENT_NAMES, type Architecture } from '../agent-names.ts';
 import { TOO_DEEP } from '../json-access.ts';
@@ -131,7 +131,7 @@ function readTranscript(
   losses: LossReport,
 ): Conversation {
   const isChat = format === 'openai' || format === 'anthropic';
-  return isChat ? transcriptToMessages(architecture, raw, into(losses)) : parseTranscript(architecture, raw).state;
+  return isChat ? transcriptToMessages(architecture, raw, onLossOf(losses)) : parseTranscript(architecture, raw).state;
 }
 
 /** Throws for what is no conversation: a caller in JavaScript, or data of another kind. */
@@ -157,9 +157,9 @@ function write(source: Conversation, format: ExportFormat, options: DocumentOpti
     case 'jsonl':
       return lines(isList(source) ? source : conversationToEvents(source));
     case 'openai':
-      return json(toOpenAIChat(messagesIn(source, losses), into(losses)));
+      return json(toOpenAIChat(messagesIn(source, losses), onLossOf(losses)));
     case 'anthropic':
-      return json(toAnthropic(messagesIn(source, losses), into(losses)));
+      return json(toAnthropic(messagesIn(source, losses), onLossOf(losses)));
     case 'ai-sdk':
       return json(uiMessages(stateOf(source), losses));
     default:
@@ -175,7 +175,7 @@ function html(
   return render(state, {
     title,
     facts: headFacts(conversationFacts(state, about)),
-    onLoss: ({ what, why, id }) => losses.add(what, why, id),
+    onLoss: (loss) => losses.add(loss.what, loss.why, loss.id),
   });
 }
 
@@ -208,11 +208,6 @@ function messagesIn(source: Conversation, losses: LossReport): readonly Conversa
 }
 
 const NOT_MAIN = 'a chat is one conversation; export a child conversation by itself';
-
-/** Counts a codec's losses. */
-function into(losses: LossReport): FormatOptions {
-  return { onLoss: ({ what, why, id }) => losses.add(what, why, id) };
-}
 
 function messageIn(item: ConversationMessage | SessionEvent): ConversationMessage[] {
   if (!('seq' in item)) return [item as ConversationMessage];

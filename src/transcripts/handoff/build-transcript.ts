@@ -69,7 +69,7 @@ export function buildTranscript(source: HandoffSource, options: BuildTranscriptO
 }
 
 function checkDirectory(cwd: unknown): void {
-  if (typeof cwd === 'string' && isAbsolutePath(cwd) && !cwd.includes('\0') && cwd.isWellFormed()) return;
+  if (isAbsolutePath(cwd) && cwd.isWellFormed()) return;
   throw new HoldfastError('INVALID_ARGUMENT', 'cwd is the absolute path of the directory in which the agent continues');
 }
 

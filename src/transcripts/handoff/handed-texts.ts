@@ -102,16 +102,16 @@ export class PathMapper {
 function directory(path: unknown): string {
   const given = typeof path === 'string' ? path : '';
   const name = given.replace(/(?<![/\\])[/\\]+$/, '');
-  if (isAbsolutePath(given) && name !== '' && !/^[A-Za-z]:$/.test(name) && !given.includes('\0')) return name;
+  if (isAbsolutePath(given) && name !== '' && !/^[A-Za-z]:$/.test(name)) return name;
   throw new HoldfastError(
     'INVALID_ARGUMENT',
     `paths maps absolute directories to absolute directories, such as { '/old/project': '/new/project' }; not "${String(path)}"`,
   );
 }
 
-/** Whether a path names a directory on any machine: POSIX, a drive, or a share. */
-export function isAbsolutePath(path: string): boolean {
-  return /^(?:\/|[A-Za-z]:[/\\]|\\\\)/.test(path);
+/** Whether a value names a directory on any machine: POSIX, a drive, or a share. */
+export function isAbsolutePath(path: unknown): path is string {
+  return typeof path === 'string' && /^(?:\/|[A-Za-z]:[/\\]|\\\\)/.test(path) && !path.includes('\0');
 }
 
 function escaped(text: string): string {

@@ -7,7 +7,7 @@ import { onLossOf } from '../../formats/losses.ts';
 import { mediaUrl, orLoss, refusedType, Unsendable, webMedia } from '../../formats/media.ts';
 import { EMPTY_MESSAGE } from '../../formats/placeholders.ts';
 import type { Json } from '../json-access.ts';
-import type { HandedCall, HandedPrompt, HandedResponse, HandedTurn, SpokenPart } from './handed-turns.ts';
+import type { HandedCall, HandedPrompt, HandedResponse, HandedTurn } from './handed-turns.ts';
 import { lineCount, Timeline, type TranscriptWriter, type WriterContext } from './transcript-writer.ts';
 
 /** The version whose format this is. */
@@ -141,16 +141,13 @@ function modelOf({ model, losses }: WriterContext): { readonly providerID: strin
 }
 
 function titleOf(turns: readonly HandedTurn[]): string {
-  const text = turns.flatMap(({ kind, ...turn }) => ('content' in turn ? textsOf(turn.content) : []))[0] ?? '';
+  const said = turns.flatMap((turn) => (turn.kind === 'prompt' ? turn.content : []));
+  const text = said.find((part) => part.type === 'text')?.text ?? '';
   const [line = ''] = text
     .trim()
     .slice(0, 4 * MAX_TITLE)
     .split('\n', 1);
   return Array.from(line).slice(0, MAX_TITLE).join('').toWellFormed() || 'Handed over';
-}
-
-function textsOf(parts: readonly SpokenPart[]): readonly string[] {
-  return parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
 }
 
 /**

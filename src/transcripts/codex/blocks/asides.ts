@@ -1,5 +1,5 @@
 /** Writes what is not a call: texts, thoughts, prompts, Codex's own texts, compactions, errors, and content of unknown types. */
-import type { Attachment, BlockMessage, NoticeBlock } from '../../../conversation/blocks.ts';
+import type { BlockMessage, NoticeBlock } from '../../../conversation/blocks.ts';
 import { attachment, blockBase, unknownBlock } from '../../block-base.ts';
 import { asName, asObject, asText, type Json } from '../../json-access.ts';
 import { type Part, partsOf, textOfParts } from '../items/content.ts';
@@ -103,7 +103,7 @@ export class AsideWriter {
 
   addUserMessage({ id, timestamp, parts }: UserMessage, kind: UserTextKind): void {
     const content = textOfParts(parts);
-    const attachments = parts.flatMap(attachmentOf);
+    const attachments = parts.flatMap((part) => (part.type === 'text' ? [] : [attachment(part)]));
     if (content.trim() === '' && attachments.length === 0) return;
     this.#isCompacted &&= kind !== 'prompt';
     if (kind === 'prompt') {
@@ -208,10 +208,6 @@ const REVIEW: ReadonlySet<string> = new Set(['event_msg/entered_review_mode', 'e
 
 function machinery(kind: UserTextKind): { readonly machinery?: true } {
   return FOR_PEOPLE.has(kind) ? {} : { machinery: true };
-}
-
-function attachmentOf(part: Part): readonly Attachment[] {
-  return part.type === 'text' ? [] : [attachment(part)];
 }
 
 /** The text of a message between agents without its header, and whether it is the agent's last one. */

@@ -89,7 +89,8 @@ export class CallWriter {
     call.parts = [...call.parts, ...partsOfOutput(item)];
     const result = resultOf(call.parts, { toolName: call.toolName, item: call.item, hasItems: this.#hasItems });
     if (call.item === undefined && isRunning(result.output)) this.#yielded.set(callId, call);
-    if (call.toolName === 'wait_agent') this.#endWaited(result.output, at);
+    // Older files have no item that reports the agents that ended.
+    if (call.toolName === 'wait_agent') this.#endAgents(waitedStates(result.output), at);
     this.#write(call, result, at);
     if (this.#open.delete(callId)) this.#returned.set(callId, call);
     return true;
@@ -187,15 +188,11 @@ export class CallWriter {
       const description = asName(asObject(asList(item.receiver_agents)[0])?.agent_nickname);
       agents.link(toolUseId, threadId, at, description === undefined ? {} : { description });
     }
-    for (const [thread, status] of agentStates(item)) {
-      const end = agentOutcome(status);
-      if (end) agents.end(thread, end, at);
-    }
+    this.#endAgents(agentStates(item), at);
   }
 
-  /** The output of `wait_agent` reports agents that ended; older files have no item that does. */
-  #endWaited(text: string, at: string): void {
-    for (const [thread, status] of waitedStates(text)) {
+  #endAgents(states: readonly (readonly [thread: string, status: unknown])[], at: string): void {
+    for (const [thread, status] of states) {
       const end = agentOutcome(status);
       if (end) this.#shared.agents.end(thread, end, at);
     }
