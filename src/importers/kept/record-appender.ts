@@ -11,7 +11,7 @@ import type {
   SourceRecordedFields,
   SourceReplacedFields,
 } from '../../core/log/source-events.ts';
-import type { ContentWrite, Store } from '../../ports/store.ts';
+import type { ContentWrite } from '../../ports/store.ts';
 import { uniqueId } from '../../session/append/unique-id.ts';
 import { encodeBytes } from '../../stores/source-bytes.ts';
 import type { KeptLog } from './kept-log.ts';
@@ -42,9 +42,7 @@ export function hashOf(bytes: Buffer | string): string {
 }
 
 export class RecordAppender {
-  readonly #store: Store;
-  readonly #id: string;
-  readonly #incarnation: number;
+  readonly #log: Pick<KeptLog, 'store' | 'id' | 'incarnation'>;
   #seq: number;
   #events: NewEvent[] = [];
   #contents: ContentWrite[] = [];
@@ -54,9 +52,7 @@ export class RecordAppender {
 
   /** `onCommit` is called after each transaction with the number of the source's bytes in it. */
   constructor(log: Pick<KeptLog, 'store' | 'id' | 'incarnation' | 'seq'>, onCommit: (bytes: number) => void) {
-    this.#store = log.store;
-    this.#id = log.id;
-    this.#incarnation = log.incarnation;
+    this.#log = log;
     this.#seq = log.seq;
     this.#onCommit = onCommit;
   }
@@ -100,12 +96,10 @@ export class RecordAppender {
     this.#contents = [];
     this.#characters = 0;
     this.#bytes = 0;
-    const options = { id: uniqueId(), expectedSeq: this.#seq, incarnation: this.#incarnation };
+    const { store, id, incarnation } = this.#log;
+    const options = { id: uniqueId(), expectedSeq: this.#seq, incarnation };
     try {
-      const { seq } = await this.#store.append(this.#id, events, {
-        ...options,
-        ...(contents.length > 0 && { contents }),
-      });
+      const { seq } = await store.append(id, events, { ...options, ...(contents.length > 0 && { contents }) });
       this.#seq = seq;
     } catch (error) {
       throw isHoldfastError(error, 'SESSION_CONFLICT') ? new StaleLog() : error;

@@ -4,7 +4,7 @@ import { type Loss, LossReport } from '../../formats/losses.ts';
 import type { RedactOptions, SecretCounts } from '../export/redact-secrets.ts';
 import { claudeWriter } from './claude-writer.ts';
 import { codexWriter } from './codex-writer.ts';
-import { isAbsolutePath, type PathMap, redactedBy, textChanges } from './handed-texts.ts';
+import { HandedTexts, isAbsolutePath, type PathMap } from './handed-texts.ts';
 import { handedTurns } from './handed-turns.ts';
 import { type HandedPast, type HandoffSource, messagesOf } from './handoff-source.ts';
 import { openCodeWriter } from './opencode-writer.ts';
@@ -52,14 +52,14 @@ export function buildTranscript(source: HandoffSource, options: BuildTranscriptO
   }
   const model = checkModel(to, options.model);
   const losses = new LossReport();
-  const changes = textChanges(options.redact, options.paths);
-  const turns = handedTurns(messagesOf(source, past, losses), changes, losses);
+  const texts = new HandedTexts(options, losses);
+  const turns = handedTurns(messagesOf(source, past, losses), texts, losses);
   if (turns.length === 0) {
     throw new HoldfastError('INVALID_ARGUMENT', 'the conversation has no message that can be handed over');
   }
   try {
     const content = writer.write(turns, { sessionId, cwd, at, newId, model, losses });
-    return { sessionId, content, losses: losses.list(), redacted: redactedBy(changes) };
+    return { sessionId, content, losses: losses.list(), redacted: texts.redacted };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new HoldfastError('INVALID_ARGUMENT', "the conversation is too long for one text; use past: 'summary'", {

@@ -4,39 +4,32 @@ import type { LossReport } from '../../formats/losses.ts';
 import { type RedactOptions, redactorOf, type SecretCounts, type SecretRedactor } from '../export/redact-secrets.ts';
 import { asObject, isKeepable, type Json, parseJson, TOO_DEEP } from '../json-access.ts';
 
-/** What to replace in texts, inputs and results. */
-export interface TextChanges {
-  readonly redactor: SecretRedactor | undefined;
-  readonly paths: PathMapper;
-}
-
-/** Reads the options `redact` and `paths`. */
-export function textChanges(redact: boolean | RedactOptions = false, paths: PathMap = {}): TextChanges {
-  return { redactor: redactorOf(redact), paths: new PathMapper(paths) };
-}
-
-/** The number of redacted secrets, by kind. */
-export function redactedBy({ redactor }: TextChanges): SecretCounts {
-  return redactor?.counts ?? {};
-}
-
 /** Texts and inputs as they are handed over: without secrets, with paths of the new place, in whole characters. */
 export class HandedTexts {
-  readonly #changes: TextChanges;
+  readonly #redactor: SecretRedactor | undefined;
+  readonly #paths: PathMapper;
   readonly #losses: LossReport;
 
-  constructor(changes: TextChanges, losses: LossReport) {
-    this.#changes = changes;
+  constructor(
+    options: { readonly redact?: boolean | RedactOptions | undefined; readonly paths?: PathMap | undefined },
+    losses: LossReport,
+  ) {
+    this.#redactor = redactorOf(options.redact ?? false);
+    this.#paths = new PathMapper(options.paths);
     this.#losses = losses;
   }
 
+  /** The number of redacted secrets, by kind. */
+  get redacted(): SecretCounts {
+    return this.#redactor?.counts ?? {};
+  }
+
   text(text: string, id: string): string {
-    const { redactor, paths } = this.#changes;
-    return this.#whole(paths.text(redactor ? redactor.data(text) : text), id);
+    return this.#whole(this.#paths.text(this.#redactor?.data(text) ?? text), id);
   }
 
   medium(part: MediaPart): MediaPart {
-    const { data, mediaType, type, filename } = this.#changes.redactor?.data(part) ?? part;
+    const { data, mediaType, type, filename } = this.#redactor?.data(part) ?? part;
     return { type, mediaType, data, ...(filename !== undefined && { filename: filename.toWellFormed() }) };
   }
 
@@ -50,12 +43,11 @@ export class HandedTexts {
       this.#losses.add('arguments of a call', 'left out: they are nested too deeply', callId);
       return { input: TOO_DEEP };
     }
-    const { redactor } = this.#changes;
-    return this.#value(redactor ? redactor.data(input) : input, callId) as Json;
+    return this.#value(this.#redactor?.data(input) ?? input, callId) as Json;
   }
 
   #value(value: unknown, id: string): unknown {
-    if (typeof value === 'string') return this.#whole(this.#changes.paths.text(value), id);
+    if (typeof value === 'string') return this.#whole(this.#paths.text(value), id);
     if (typeof value !== 'object' || value === null) return value;
     if (Array.isArray(value)) return value.map((item) => this.#value(item, id));
     const fields = Object.entries(value).map(([name, field]) => [this.#whole(name, id), this.#value(field, id)]);
