@@ -36,32 +36,32 @@ export interface ClaudeEntry {
 /** An entry that is being made: a file adds what its lines do not say. */
 export type MutableEntry = { -readonly [K in keyof ClaudeEntry]: ClaudeEntry[K] };
 
-/** The fields that lines and messages call by the same names. */
-function sharedFields(raw: Json) {
-  return {
-    ...{ type: asText(raw.type) ?? '', subtype: asText(raw.subtype), uuid: asName(raw.uuid) },
-    ...{ timestamp: asText(raw.timestamp) ?? '', message: asObject(raw.message) },
-    ...{ isMeta: raw.isMeta === true, isCompactSummary: raw.isCompactSummary === true, raw },
-  };
-}
-
 /** Converts a line of a file. */
 export function entryOfLine(line: Json): MutableEntry {
   return {
-    ...sharedFields(line),
+    type: asText(line.type) ?? '',
+    subtype: asText(line.subtype),
+    uuid: asName(line.uuid),
     parentUuid: asName(line.parentUuid) ?? asName(line.logicalParentUuid),
     isRoot: line.parentUuid === null && asName(line.logicalParentUuid) === undefined,
-    ...{ parentToolUseId: undefined, agentId: asName(line.agentId), isSidechain: line.isSidechain === true },
+    timestamp: asText(line.timestamp) ?? '',
+    parentToolUseId: undefined,
+    agentId: asName(line.agentId),
+    isSidechain: line.isSidechain === true,
+    message: asObject(line.message),
     toolUseResult: line.toolUseResult,
     blockIndex: isBlockIndex(line.apiBlockIndex) ? line.apiBlockIndex : undefined,
+    isMeta: line.isMeta === true,
+    isCompactSummary: line.isCompactSummary === true,
     isApiError: line.isApiErrorMessage === true,
+    raw: line,
   };
 }
 
-/** Converts a message of the SDK's stream. */
+/** Converts a message of the SDK's stream, which has no tree and calls some fields by other names. */
 export function entryOfMessage(message: Json): ClaudeEntry {
   return {
-    ...sharedFields(message),
+    ...entryOfLine(message),
     ...{ parentUuid: undefined, isRoot: false, isSidechain: false, blockIndex: undefined },
     parentToolUseId: asName(message.parent_tool_use_id),
     agentId: asName(message.agent_id),
