@@ -200,8 +200,7 @@ export class UiMessageStream {
     const { id, content, status, attachments = [] } = block;
     let sent = this.#sent.get(id);
     if (!sent) {
-      sent = { text: '', isOpen: content !== '' || attachments.length === 0, isUnsure: false, isInputSent: false };
-      this.#sent.set(id, sent);
+      sent = this.#open(id, content !== '' || attachments.length === 0);
       if (sent.isOpen) this.#chunks.push({ type: `${kindOf(block)}-start`, id });
       this.#chunks.push(...fileChunks(attachments));
     }
@@ -213,8 +212,7 @@ export class UiMessageStream {
     const { id: toolCallId, toolName, input, inputText = '', message } = block;
     let sent = this.#sent.get(toolCallId);
     if (!sent) {
-      sent = { text: '', isOpen: true, isUnsure: false, isInputSent: false };
-      this.#sent.set(toolCallId, sent);
+      sent = this.#open(toolCallId, true);
       this.#chunks.push({ type: 'tool-input-start', toolCallId, toolName, dynamic: true });
     }
     if (sent.isInputSent) return;
@@ -226,6 +224,12 @@ export class UiMessageStream {
     sent.isInputSent = true;
     sent.isOpen = false;
     this.#chunks.push({ type: 'tool-input-available', toolCallId, toolName, input: input ?? inputText, dynamic: true });
+  }
+
+  #open(id: string, isOpen: boolean): SentPart {
+    const sent = { text: '', isOpen, isUnsure: false, isInputSent: false };
+    this.#sent.set(id, sent);
+    return sent;
   }
 
   /** Sends what a block has beyond what was sent; false when it has something else, or less. */

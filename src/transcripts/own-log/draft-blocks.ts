@@ -162,8 +162,7 @@ export class DraftBlocks {
   }
 
   #isAfter(evaluationId: string, position: DraftPosition): boolean {
-    const newest = this.#newest.get(evaluationId);
-    return !newest || compareDraftPositions(position, newest) > 0;
+    return isAfter(position, this.#newest.get(evaluationId));
   }
 }
 
@@ -206,4 +205,9 @@ export function interruptedBlocks(event: MessageInterrupted): readonly Conversat
     if (kind === 'tool-input') return { ...base, type: 'tool_use', toolUseId: id, toolName, inputText: text };
     return { ...base, type: kind === 'reasoning' ? 'thinking' : 'assistant_text', content: text };
   });
+}
+
+/** Whether a position of a tail is behind the newest that was read. */
+export function isAfter(position: DraftPosition, newest: DraftPosition | undefined): boolean {
+  return !newest || compareDraftPositions(position, newest) > 0;
 }

@@ -1,6 +1,6 @@
 import type { ConversationBlock } from '../../conversation/blocks.ts';
 import { type ConversationEvent, MAIN_CONVERSATION } from '../../conversation/events.ts';
-import { compareDraftPositions, type DraftPosition } from '../../core/log/draft-position.ts';
+import type { DraftPosition } from '../../core/log/draft-position.ts';
 import {
   type BuiltInEvent,
   type EvaluationCompleted,
@@ -17,7 +17,7 @@ import { decodeProgress, type ProgressPiece, type StoredPlace, type ToolProgress
 import { type DraftReset, type DraftsReplaced, isTailItem } from '../../core/log/tail.ts';
 import type { Usage } from '../../core/log/usage.ts';
 import { NumberedNames } from '../block-base.ts';
-import { DraftBlocks, type DraftPiece, interruptedBlocks } from './draft-blocks.ts';
+import { DraftBlocks, type DraftPiece, interruptedBlocks, isAfter } from './draft-blocks.ts';
 import { isMessage, isPiece, isReset, isToolProgress, type LogItem, type UnwrappedItem } from './log-item.ts';
 import { type MessageDetails, ShownMessages } from './message-blocks.ts';
 import { noticeOf } from './notices.ts';
@@ -102,7 +102,7 @@ export class LogReader {
   }
 
   *#replaceDrafts({ pieces, position }: DraftsReplaced): Events {
-    if (this.#newest && compareDraftPositions(position, this.#newest) <= 0) return;
+    if (!isAfter(position, this.#newest)) return;
     this.#saw(position);
     yield* this.#drafts.clear(this.#at);
     const silent = new Set(this.#progress.clear());
@@ -123,7 +123,7 @@ export class LogReader {
   }
 
   #saw(position: DraftPosition | undefined): void {
-    if (position && (!this.#newest || compareDraftPositions(position, this.#newest) > 0)) this.#newest = position;
+    if (position && isAfter(position, this.#newest)) this.#newest = position;
   }
 
   /** At the end of a list of messages, a child that is known only from it has ended if no call lacks a result. */
