@@ -150,7 +150,7 @@ function cursorOf(
     return {
       opened,
       open: async () => {
-        if (isCompressed(path)) return readCompressed(path, () => transcript.reportTorn(opened));
+        if (isCompressed(path)) return readCompressed(path, () => transcript.report('torn-compression', opened));
         return info.isSubagent ? readOnDemand(path, AGENT_CHUNK) : await readOpened(path, CHUNK);
       },
     };

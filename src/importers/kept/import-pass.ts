@@ -91,7 +91,7 @@ export class ImportPass {
     this.#known = known;
     const entries = entriesOf(sources);
     const report: ReportProblem = ({ code, path, message }) =>
-      context.problem(code === 'too-large' ? code : 'unreadable', path, new Error(message));
+      context.problem(code === 'too-large' ? code : 'unreadable', path, message);
     this.#report = report;
     this.#sources = entries.map(([architecture, source]) => ({
       architecture,
@@ -108,12 +108,7 @@ export class ImportPass {
       const found = lstatSync(path);
       if (found.isDirectory()) await this.#walk(path);
       else if (found.isFile()) await this.#visitFile(path, true);
-      else
-        this.#context.problem(
-          'not-a-source',
-          path,
-          new HoldfastError('INVALID_ARGUMENT', `${path} is neither a file nor a folder`),
-        );
+      else this.#context.problem('not-a-source', path, `${path} is neither a file nor a folder`);
     } catch (error) {
       await this.#pool.settle();
       this.#failed(path, error);
@@ -126,7 +121,7 @@ export class ImportPass {
     await walkFolder(folder, SEARCH_DEPTH, {
       folder: (item) => this.#visitFolder(item),
       file: (path) => this.#visitFile(path),
-      link: (path) => this.#context.problem('symbolic-link', path, new HoldfastError('INVALID_ARGUMENT', why)),
+      link: (path) => this.#context.problem('symbolic-link', path, why),
       enters: this.#enters,
       report: this.#report,
     });
@@ -174,7 +169,7 @@ export class ImportPass {
     if (isFound || !isNamed || this.#context.hasProblem(path)) return;
     const why =
       'no session of a known agent was found in it; name a main file of a session, or the folder that holds it';
-    this.#context.problem('not-a-source', path, new HoldfastError('INVALID_ARGUMENT', why));
+    this.#context.problem('not-a-source', path, why);
   }
 
   /** Imports what is new of a session that was imported before, given the state of its main file. */
@@ -191,7 +186,7 @@ export class ImportPass {
       return;
     }
     const [found] = (await searched.find({ kind: 'file', path })) ?? [];
-    const locate = (): Promise<KeptLog> => readKeptLog(this.#context.store, known.id);
+    const locate = (): Promise<KeptLog> => readKeptLog(this.#context.options.store, known.id);
     await this.#importFiles(searched, locate, { ...(found ?? { path, subagents: 0 }), sessionId }, files);
   }
 
@@ -254,7 +249,7 @@ export class ImportPass {
     if (known) turn.leave();
     else await turn.claim([plainId(architecture, rows.found.sessionId)]);
     const locate = (): Promise<KeptLog> =>
-      known ? readKeptLog(this.#context.store, known.id) : this.#locate(architecture, rows.found);
+      known ? readKeptLog(this.#context.options.store, known.id) : this.#locate(architecture, rows.found);
     const described = this.#describe(architecture, 'rows', rows.found);
     this.#context.ended(await importRows(this.#context, locate, rows, reader, described));
   }
@@ -272,7 +267,7 @@ export class ImportPass {
 
   #describe(architecture: string, layout: SourceDescribedFields['layout'], found: FoundSession): SourceDescribedFields {
     const { sessionId, path, title, cwd, createdAt, messages } = found;
-    const { redact } = this.#context;
+    const { redact } = this.#context.options;
     return {
       type: 'source/described',
       ...{ architecture, sessionId, path, layout },
@@ -288,7 +283,7 @@ export class ImportPass {
   async #locate(architecture: string, { sessionId, path }: FoundSession): Promise<KeptLog> {
     const plain = plainId(architecture, sessionId);
     for (const id of [plain, `${plain}@${hash(path)}`]) {
-      const log = await readKeptLog(this.#context.store, id);
+      const log = await readKeptLog(this.#context.options.store, id);
       const { source, seq } = log;
       if (seq === 0 || (source?.sessionId === sessionId && isPlaceOf(source, path))) return log;
     }

@@ -60,7 +60,7 @@ async function changedLines(
     left.delete(key);
     if (erased.has(key)) continue;
     const line = JSON.stringify(row);
-    const recorded = context.redact ? context.redact(line) : line;
+    const recorded = context.options.redact ? context.options.redact(line) : line;
     if (known.get(key)?.line !== recorded) lines.push(line);
   }
   for (const key of left) lines.push(removedLine(key));
@@ -90,7 +90,7 @@ async function append(
       generation: 1,
       offset,
       bytes,
-      redacted: context.redact && redactedBytes(bytes, context.redact),
+      redacted: context.options.redact && redactedBytes(bytes, context.options.redact),
       at,
       ...(isLast && member.stamp !== undefined && { stamp: member.stamp }),
     });

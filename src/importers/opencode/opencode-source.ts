@@ -116,14 +116,17 @@ async function withSessions<T>(sessions: OpenCodeSessions, use: (sessions: OpenC
   }
 }
 
-/** An export, with those of its children that are beside it. */
+/** The text of an export, and its children that are beside it. */
+async function readExport(path: string): Promise<{ main: string; children: readonly ChildExport[] }> {
+  const main = await readText(path);
+  const parsed = parseExport(main);
+  return { main, children: parsed === undefined ? [] : await findChildExports(path, parsed) };
+}
+
 async function loadExport(path: string): Promise<RawTranscript> {
-  const text = await readText(path);
-  const main = parseExport(text);
-  const children = main === undefined ? [] : await findChildExports(path, main);
-  return children.length === 0
-    ? text
-    : { main: text, subagents: children.map(({ id, transcript }) => ({ id, transcript })) };
+  const { main, children } = await readExport(path);
+  const subagents = children.map(({ id, transcript }) => ({ id, transcript }));
+  return children.length === 0 ? main : { main, subagents };
 }
 
 function combineExports(main: OpenCodeExport | undefined, children: readonly OpenCodeExport[]): RawTranscript {
@@ -144,13 +147,15 @@ function isDatabaseName(path: string): boolean {
 
 /** An export and those of its children that are beside it. */
 async function listExport({ path }: TranscriptPlace): Promise<readonly SessionFile[]> {
-  const main = parseExport(await readText(path));
-  const children = main === undefined ? [] : await findChildExports(path, main);
+  const { children } = await readExport(path);
   const nameOf = (file: string): string => relative(dirname(path), file).split(sep).join('/');
   return [
     { name: basename(path), path, role: 'main' },
-    ...children.map((child) => ({
-      ...({ name: nameOf(child.path), path: child.path, role: 'subagent', agentId: child.id } as const),
+    ...children.map(({ id, path: file }) => ({
+      name: nameOf(file),
+      path: file,
+      role: 'subagent' as const,
+      agentId: id,
     })),
   ];
 }

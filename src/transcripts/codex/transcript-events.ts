@@ -104,7 +104,7 @@ class TextCursor implements ThreadCursor {
         [this.head, ...this.#glued] = this.#transcript.read(opened, line, lines.isTorn);
         if (this.head !== undefined) return true;
       }
-      if (isTorn && !opened.isDone) this.#transcript.reportTorn(opened);
+      if (isTorn && !opened.isDone) this.#transcript.report('torn-compression', opened);
     }
     this.head = undefined;
     return false;

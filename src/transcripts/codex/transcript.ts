@@ -67,12 +67,7 @@ export class CodexTranscript {
   /** Counts a line that was too long to read. */
   skipTooLong(rollout: OpenedRollout): void {
     rollout.lineNumber++;
-    this.#report('line-too-long', rollout);
-  }
-
-  /** Reports that a compressed file ended early. */
-  reportTorn(rollout: OpenedRollout): void {
-    this.#report('torn-compression', rollout);
+    this.report('line-too-long', rollout);
   }
 
   /** Reads a line: its record, or several; none when it holds nothing for its thread. `isTorn`: the line has no newline. */
@@ -80,11 +75,11 @@ export class CodexTranscript {
     rollout.lineNumber++;
     const parsed = parseRolloutLine(text);
     if (parsed === undefined) {
-      if (text.trim() !== '') this.#report(isTorn ? 'torn-line' : 'malformed-line', rollout);
+      if (text.trim() !== '') this.report(isTorn ? 'torn-line' : 'malformed-line', rollout);
       return NOTHING;
     }
     const { lines, repaired } = parsed;
-    if (repaired) this.#report(repaired, rollout);
+    if (repaired) this.report(repaired, rollout);
     const [first, ...others] = lines;
     const line = first && this.#admit(rollout, first, text, '');
     if (others.length === 0) return line ? [line] : NOTHING;
@@ -100,7 +95,7 @@ export class CodexTranscript {
     }
     this.#writer.diagnostics.count(line.kind);
     if (isRepeated(rollout, line, text)) {
-      this.#report('repeated-line', rollout);
+      this.report('repeated-line', rollout);
       return undefined;
     }
     if (line.timestamp !== '') rollout.timestamp = line.timestamp;
@@ -170,7 +165,7 @@ export class CodexTranscript {
     return agents.conversationOf(threadId);
   }
 
-  #report(code: ProblemCode, rollout: OpenedRollout): void {
+  report(code: ProblemCode, rollout: OpenedRollout): void {
     this.#writer.diagnostics.problem(code, `${rollout.name}:${rollout.lineNumber}`);
   }
 }
