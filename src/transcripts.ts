@@ -2,6 +2,11 @@
 export { exportConversation } from './importers/export-conversation.ts';
 export { type FoundTranscript, findTranscripts } from './importers/find-transcripts.ts';
 export type { AgentCommand } from './importers/handoff/handoff-target.ts';
+export {
+  type WriteTranscriptOptions,
+  type WrittenTranscript,
+  writeTranscript,
+} from './importers/handoff/write-transcript.ts';
 export { continueTranscript } from './importers/kept/continue-transcript.ts';
 export { eraseRecords } from './importers/kept/erase-records.ts';
 export type { ImportProgress, ImportResult } from './importers/kept/import-context.ts';
@@ -11,7 +16,6 @@ export { restoreTranscript } from './importers/kept/restore-transcript.ts';
 export { type LoadedTranscript, loadTranscript } from './importers/load-transcript.ts';
 export { readTranscript } from './importers/read-transcript.ts';
 export type { SearchProblem } from './importers/transcript-source.ts';
-export { type WriteTranscriptOptions, type WrittenTranscript, writeTranscript } from './importers/write-transcript.ts';
 export type { Architecture } from './transcripts/agent-names.ts';
 export type { TranscriptDiagnostics } from './transcripts/diagnostics.ts';
 export type { ExportedConversation, ExportFormat, ExportOptions } from './transcripts/export/export-with.ts';

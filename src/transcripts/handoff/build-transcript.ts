@@ -1,4 +1,4 @@
-/** A conversation as another agent's transcript, in memory. `importers/write-transcript.ts` writes it to that agent's folder. */
+/** A conversation as another agent's transcript, in memory. `importers/handoff/write-transcript.ts` writes it to that agent's folder. */
 import { HoldfastError } from '../../core/errors.ts';
 import { type Loss, LossReport } from '../../formats/losses.ts';
 import type { RedactOptions, SecretCounts } from '../export/redact-secrets.ts';

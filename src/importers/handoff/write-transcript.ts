@@ -6,15 +6,15 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { realpath, stat } from 'node:fs/promises';
-import { HoldfastError, messageOf } from '../core/errors.ts';
-import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
-import type { Loss } from '../formats/losses.ts';
-import type { RedactOptions, SecretCounts } from '../transcripts/export/redact-secrets.ts';
-import { buildTranscript, type HandoffTarget } from '../transcripts/handoff/build-transcript.ts';
-import { isAbsolutePath, type PathMap } from '../transcripts/handoff/handed-texts.ts';
-import type { HandedPast, HandoffSource } from '../transcripts/handoff/handoff-source.ts';
-import { existsError, writeNewFile } from './complete-file.ts';
-import { type AgentCommand, type Environment, HANDOFF_PLACES, type HandoffPlace } from './handoff/handoff-target.ts';
+import { HoldfastError, messageOf } from '../../core/errors.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
+import type { Loss } from '../../formats/losses.ts';
+import type { RedactOptions, SecretCounts } from '../../transcripts/export/redact-secrets.ts';
+import { buildTranscript, type HandoffTarget } from '../../transcripts/handoff/build-transcript.ts';
+import { isAbsolutePath, type PathMap } from '../../transcripts/handoff/handed-texts.ts';
+import type { HandedPast, HandoffSource } from '../../transcripts/handoff/handoff-source.ts';
+import { existsError, writeNewFile } from '../complete-file.ts';
+import { type AgentCommand, type Environment, HANDOFF_PLACES, type HandoffPlace } from './handoff-target.ts';
 
 /** How to hand a conversation over. */
 export interface WriteTranscriptOptions {
