@@ -1,6 +1,6 @@
+import type { SessionConversationState } from '../conversation/blocks.ts';
 import { createConversationState } from '../conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../conversation/reduce-conversation.ts';
-import type { SessionConversationState } from '../conversation/state.ts';
 import type { SessionEvent } from '../core/log/events.ts';
 import { conversationOf } from '../importers/kept/load-imported.ts';
 import type { AnySession } from '../session/session.ts';

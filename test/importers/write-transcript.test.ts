@@ -12,9 +12,9 @@ import {
 import { basename, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { HandoffTarget } from '../../src/transcripts/handoff/build-transcript.ts';
 import {
   findTranscripts,
-  type HandoffTarget,
   loadTranscript,
   type WriteTranscriptOptions,
   type WrittenTranscript,

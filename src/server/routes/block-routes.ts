@@ -1,11 +1,14 @@
 /** Routes for pages that do not hold a whole session: blocks in pages, and long texts in pieces. */
-import type { BlockList, ConversationBlock } from '../../conversation/blocks.ts';
-import type { SessionConversationState, SubagentState } from '../../conversation/state.ts';
+import type {
+  BlockList,
+  ConversationBlock,
+  SessionConversationState,
+  SubagentState,
+} from '../../conversation/blocks.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { textOf } from '../../core/log/messages.ts';
 import { type CutText, pieceOf, withShortTexts } from '../http/shortened.ts';
-import type { Route, RouteRequest } from '../route.ts';
-import { withSession } from '../route.ts';
+import { type Route, type RouteRequest, withSession } from '../route.ts';
 import { COUNT, listOf, resultOf, TEXT } from './schemas.ts';
 
 /** A page of a conversation's blocks: `GET /sessions/:id/blocks`. */

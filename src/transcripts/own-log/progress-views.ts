@@ -1,4 +1,4 @@
-import { compareDraftPositions, type DraftPosition } from '../../core/log/draft-position.ts';
+import type { DraftPosition } from '../../core/log/draft-position.ts';
 import {
   type CallProgress,
   encodeProgress,
@@ -7,6 +7,7 @@ import {
   type StoredPlace,
   type ToolProgress,
 } from '../../core/log/progress.ts';
+import { isAfter } from './draft-blocks.ts';
 
 interface Entry {
   readonly view: ProgressView;
@@ -51,20 +52,9 @@ export class ProgressViews {
   }
 }
 
-function isAfter(position: DraftPosition, newest: DraftPosition | undefined): boolean {
-  return !newest || compareDraftPositions(position, newest) > 0;
-}
-
 /** The length of a tail's piece counts as that of its chunk, so that the bound cuts where the store cuts. */
-function placeOf({
-  position,
-  run,
-  offset,
-  text,
-  continues,
-  percent,
-  data,
-}: ProgressPiece & Pick<ToolProgress, 'position'>): StoredPlace | undefined {
+function placeOf(piece: ProgressPiece & Pick<ToolProgress, 'position'>): StoredPlace | undefined {
+  const { position, run, offset, text, continues, percent, data } = piece;
   if (!position) return undefined;
   const state = { ...(percent !== undefined && { percent }), ...(data !== undefined && { data }) };
   const chunk = encodeProgress({ run, ...(continues && { continues }), offset, ...state, text });

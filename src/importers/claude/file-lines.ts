@@ -1,59 +1,70 @@
 /**
- * Moves along the lines of a Claude Code file of any size, from entry to entry, with a chunk or two of it in memory. Lines of noise
- * are recognised by their first bytes and never decoded.
+ * The lines of a Claude Code file of any size, as bytes. Lines of noise are recognised by their first bytes and never decoded.
  */
-import type { ClaudeCursor } from '../../transcripts/claude/convert-in-order.ts';
-import type { ClaudeEntry } from '../../transcripts/claude/entry.ts';
-import { LineReader, type RawLine } from '../../transcripts/claude/line-reader.ts';
+import type { RawLine, RawLines } from '../../transcripts/claude/line-cursor.ts';
 import { RESULT_START, skimResult } from '../../transcripts/claude/skim-line.ts';
-import type { ClaudeTranscript, OpenedFile } from '../../transcripts/claude/transcript.ts';
 import { GLUED } from '../../transcripts/claude/transcript-line.ts';
 import type { ChunkReader } from '../chunk-reader.ts';
 import { LineScanner, type ScannedLine } from '../line-scanner.ts';
-import { NoiseHead } from './noise-head.ts';
+
+const FIRST_KEY = '{"parentUuid":"';
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/**
+ * The bytes of a line of noise from the end of its first value, the id of another line, up to its kind. A line with the same bytes there is
+ * noise of the same kind, whatever that id is: comparing them is faster than decoding the line.
+ */
+export class NoiseHead {
+  readonly kind: string;
+  readonly #rest: Buffer;
+
+  private constructor(kind: string, rest: Buffer) {
+    this.kind = kind;
+    this.#rest = rest;
+  }
+
+  /** The head of a line, given its first characters, one for each byte; `undefined` when the line starts with another key. */
+  static of(prefix: string, kind: string): NoiseHead | undefined {
+    const end = prefix.startsWith(FIRST_KEY) ? prefix.indexOf('"', FIRST_KEY.length) : -1;
+    const type = prefix.indexOf(`"type":"${kind}"`, end);
+    if (end < 0 || type < 0) return undefined;
+    return new NoiseHead(kind, Buffer.from(prefix.slice(end, type + kind.length + 9), 'latin1'));
+  }
+
+  /** Whether the line between two positions has the same head. Compares the few bytes of its start here: a call takes longer. */
+  matches(buffer: Buffer, start: number, end: number): boolean {
+    const value = start + FIRST_KEY.length;
+    if (value + this.#rest.length > end) return false;
+    for (let i = 0; i < FIRST_KEY.length; i++) if (buffer[start + i] !== FIRST_KEY.charCodeAt(i)) return false;
+    let quote = value;
+    while (quote < end && buffer[quote] !== QUOTE) quote++;
+    const rest = quote + this.#rest.length;
+    if (rest > end || buffer[quote - 1] === BACKSLASH) return false;
+    return buffer.compare(this.#rest, 0, this.#rest.length, quote, rest) === 0;
+  }
+}
 
 const RESULT_START_BYTES = Buffer.from(RESULT_START);
 const GLUED_BYTES = GLUED.map((text) => Buffer.from(text));
 
-export class FileCursor implements ClaudeCursor {
-  head: ClaudeEntry | undefined;
-  readonly #reader: LineReader;
+/** The lines of a file, with a chunk or two of it in memory. */
+export class FileLines implements RawLines {
   readonly #scanner: LineScanner;
   readonly #line = new LineOfBytes();
 
-  constructor(transcript: ClaudeTranscript, file: OpenedFile, chunks: ChunkReader) {
-    this.#reader = new LineReader(transcript, file);
+  constructor(chunks: ChunkReader) {
     this.#scanner = new LineScanner(chunks);
   }
 
-  /** Moves to the next entry; false at the end. Returns a promise only when the chunk is used up. */
-  advance(): boolean | Promise<boolean> {
-    this.head = this.#reader.takeRest();
-    return this.head !== undefined || (this.#scan() ?? this.#readOn());
+  next(): ReturnType<RawLines['next']> {
+    const line = this.#scanner.next();
+    if (typeof line === 'string') return line;
+    return line.isTooLong ? 'too-long' : this.#line.at(line);
   }
 
-  async close(): Promise<void> {
-    await this.#scanner.close();
-  }
-
-  /** Finds the next entry in the current chunk; `undefined` when the chunk is used up. */
-  #scan(): boolean | undefined {
-    while (true) {
-      const line = this.#scanner.next();
-      if (line === 'more') return undefined;
-      if (line === 'end') return false;
-      if (line.isTooLong) this.#reader.skipTooLong();
-      else this.head = this.#reader.read(this.#line.at(line));
-      if (this.head !== undefined) return true;
-    }
-  }
-
-  async #readOn(): Promise<boolean> {
-    while (true) {
-      await this.#scanner.read();
-      const found = this.#scan();
-      if (found !== undefined) return found;
-    }
+  read(): Promise<void> {
+    return this.#scanner.read();
   }
 }
 

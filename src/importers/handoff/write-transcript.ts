@@ -6,15 +6,15 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { realpath, stat } from 'node:fs/promises';
-import { HoldfastError, messageOf } from '../core/errors.ts';
-import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
-import type { Loss } from '../formats/losses.ts';
-import type { RedactOptions, SecretCounts } from '../transcripts/export/redact-secrets.ts';
-import { buildTranscript, type HandoffTarget } from '../transcripts/handoff/build-transcript.ts';
-import type { HandedPast, HandoffSource } from '../transcripts/handoff/handoff-source.ts';
-import { isAbsolutePath, type PathMap } from '../transcripts/handoff/map-paths.ts';
-import { type AgentCommand, type Environment, HANDOFF_PLACES, type HandoffPlace } from './handoff/handoff-target.ts';
-import { existsError, writeNewFile } from './handoff/new-file.ts';
+import { HoldfastError, messageOf } from '../../core/errors.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
+import type { Loss } from '../../formats/losses.ts';
+import type { RedactOptions, SecretCounts } from '../../transcripts/export/redact-secrets.ts';
+import { buildTranscript, type HandoffTarget } from '../../transcripts/handoff/build-transcript.ts';
+import { isAbsolutePath, type PathMap } from '../../transcripts/handoff/handed-texts.ts';
+import type { HandedPast, HandoffSource } from '../../transcripts/handoff/handoff-source.ts';
+import { existsError, writeNewFile } from '../complete-file.ts';
+import { type AgentCommand, type Environment, HANDOFF_PLACES, type HandoffPlace } from './handoff-target.ts';
 
 /** How to hand a conversation over. */
 export interface WriteTranscriptOptions {
@@ -128,7 +128,7 @@ function placeOf(to: HandoffTarget): HandoffPlace {
 /** The directory as agents see it: without symbolic links. One that does not exist here may exist on another machine. */
 async function realDirectory(cwd: string): Promise<string> {
   // `buildTranscript` refuses what is not an absolute path.
-  if (typeof cwd !== 'string' || !isAbsolutePath(cwd) || cwd.includes('\0')) return cwd;
+  if (!isAbsolutePath(cwd)) return cwd;
   const found = await stat(cwd).catch(() => undefined);
   if (found === undefined) return cwd;
   if (found.isDirectory()) return await realpath(cwd);
@@ -136,8 +136,7 @@ async function realDirectory(cwd: string): Promise<string> {
 }
 
 function folderOf(configDir: string | undefined): string | undefined {
-  if (configDir === undefined) return undefined;
-  if (typeof configDir === 'string' && isAbsolutePath(configDir) && !configDir.includes('\0')) return configDir;
+  if (configDir === undefined || isAbsolutePath(configDir)) return configDir;
   throw new HoldfastError('INVALID_ARGUMENT', "configDir is the absolute path of the agent's folder");
 }
 
