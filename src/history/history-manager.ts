@@ -45,6 +45,8 @@ export interface Curation {
 /** What a manager may look at beside the messages; `{}` is a valid context. */
 export interface CurationContext {
   readonly session?: SessionView;
+  /** The prompt of the request; the loop always gives it. */
+  readonly prompt?: CurationPrompt;
   readonly limits?: Limits;
   /** This manager's output for an earlier stage of the same conversation. */
   readonly previous?: Curation;
@@ -53,12 +55,25 @@ export interface CurationContext {
   readonly summaries?: (key: string) => string | undefined;
 }
 
+/** The prompt that a request is made for. Its system message is among the messages, with the parameters filled in. */
+export interface CurationPrompt {
+  readonly ns: string;
+  readonly key: string;
+  /** `ns/key`. */
+  readonly name: string;
+  /** The instructions as they are defined, with `{{name}}`. */
+  readonly instructions: string;
+  readonly tools: readonly { readonly name: string; readonly description: string }[];
+}
+
 /** What the caller knows about the model of the request. */
 export interface Limits {
   /** The model's name, for managers that are given a budget per model. */
   readonly model?: string;
   /** The most tokens that a request may hold. */
   readonly maxTokens?: number;
+  /** What the model can write in one response, for managers that leave room for it. */
+  readonly maxOutputTokens?: number;
 }
 
 /** What must stay in the request, beside what always does (D31). */

@@ -1,3 +1,4 @@
+import { HoldfastError } from '../../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import type { ConversationMessage } from '../../core/log/messages.ts';
 import type { MessageIndex } from '../coherence/message-index.ts';
@@ -13,7 +14,7 @@ export interface KeepImportantOptions {
   readonly size: number;
   /** How many are left when there are more: below `size` they are dropped in batches and the prompt cache holds in between. */
   readonly low?: number;
-  /** How much a group matters. Asked once for each; not a number counts as least. Of equals the newer stays. */
+  /** How much a group matters, as a number. Called once for each group. Of equals the newer stays. */
   readonly score: (group: readonly ConversationMessage[]) => number;
 }
 
@@ -68,8 +69,7 @@ function rank(view: View, options: Required<KeepImportantOptions>, state: unknow
   for (const { from, to } of view.pieces) {
     for (let group = Math.max(from, known?.next ?? 0); group < to && group < settled; group++) {
       if (isFixedForever(view.index, group)) continue;
-      const value = score(messagesOf(view, group));
-      kept = [...kept, { group, score: Number.isNaN(Number(value)) ? Number.NEGATIVE_INFINITY : value }];
+      kept = [...kept, { group, score: scoreOf(messagesOf(view, group), score) }];
       if (kept.length > size) {
         kept = best(kept, low);
         dropped = true;
@@ -77,6 +77,19 @@ function rank(view: View, options: Required<KeepImportantOptions>, state: unknow
     }
   }
   return { index: view.index, next: settled, kept, dropped };
+}
+
+/** Not a number would sort anywhere: which groups are sent would be chance. */
+function scoreOf(group: readonly ConversationMessage[], score: KeepImportantOptions['score']): number {
+  const value: unknown = score(group);
+  if (typeof value === 'number' && !Number.isNaN(value)) return value;
+  if (value instanceof Promise) value.catch(() => {}); // its rejection is ignored
+  const returned =
+    typeof value === 'object' ? 'an object or a promise' : typeof value === 'string' ? `"${value}"` : String(value);
+  throw new HoldfastError(
+    'INVALID_ARGUMENT',
+    `keepImportant: score returned ${returned} for the group of message ${group[0]?.id}; return a number, higher for what matters more`,
+  );
 }
 
 /** The leading system messages, the first user message and what was added take no place from others. */
