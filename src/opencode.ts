@@ -6,4 +6,3 @@ export {
   openCodeAdapter,
   openCodeState,
 } from './agents/opencode/opencode-adapter.ts';
-export type { OpenCodeSdk } from './agents/opencode/opencode-types.ts';

@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { basename, dirname, isAbsolute, resolve } from 'node:path';
-import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { HoldfastError } from '../core/errors.ts';
-import { type AdapterStateType, defineAdapterState } from '../core/log/adapter-state.ts';
+import type { AdapterStateType } from '../core/log/adapter-state.ts';
 import type { SessionView } from '../core/views/session-view.ts';
 import { isThere, PROC, startTime } from '../session/process-identity.ts';
+import { defineCheckedState } from './agent-state.ts';
 import { type HostState, leftOnHost } from './left-on-host.ts';
 
 /**
@@ -24,23 +24,11 @@ export interface AgentProcessState extends HostState {
   readonly scratch?: string;
 }
 
-const anyObject: StandardSchemaV1<unknown, AgentProcessState> = {
-  '~standard': {
-    version: 1,
-    vendor: 'holdfast',
-    validate: (value) =>
-      typeof (value as AgentProcessState | undefined)?.pid === 'number'
-        ? { value: value as AgentProcessState }
-        : { issues: [{ message: 'pid is not a number' }] },
-  },
-};
-
 /** The kind of adapter state that names a process. Never resumed from: it is only ended. */
-export const agentProcessState: AdapterStateType<AgentProcessState> = defineAdapterState<AgentProcessState>({
-  adapterType: 'agent-process',
-  schema: anyObject,
-  resumable: () => false,
-});
+export const agentProcessState: AdapterStateType<AgentProcessState> = defineCheckedState<AgentProcessState>(
+  'agent-process',
+  ({ pid }) => (typeof pid === 'number' ? undefined : 'pid is not a number'),
+);
 
 const MARK = 'HOLDFAST_AGENT';
 const MARKED = new RegExp(`(?:^|\0)${MARK}=([^\0]+)`);

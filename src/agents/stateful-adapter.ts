@@ -1,5 +1,5 @@
 import type { KnownOptions } from '../core/known-options.ts';
-import type { AdapterState, AdapterStateSnapshot } from '../core/log/adapter-state.ts';
+import type { AdapterStateSnapshot } from '../core/log/adapter-state.ts';
 import type { ProviderAdapter } from '../loop/evaluate/provider-adapter.ts';
 import type { AnySession } from '../session/session.ts';
 
@@ -62,22 +62,4 @@ export const STATEFUL_OPTIONS: KnownOptions<StatefulOptions> = {
 export interface StatefulAdapter extends ProviderAdapter {
   readonly adapterType: string;
   capture(session: AnySession): Promise<AdapterStateSnapshot | undefined>;
-}
-
-/** The fields that states of agents share: what validation looks at. */
-export interface AgentState extends AdapterState {
-  /** The agent's own name of the session. */
-  readonly sessionId: string;
-  readonly createdAt: string;
-  readonly lastActivityAt: string;
-  readonly workspacePath: string;
-  readonly promptNs: string;
-  readonly promptKey: string;
-  readonly promptHash: string;
-  /** Messages that our log had of the evaluation. */
-  readonly messageCount: number;
-  /** The agent reported that it was done: there is nothing to resume. */
-  readonly complete: boolean;
-  /** What it has cost so far, as the agent estimates. */
-  readonly costUsd?: number;
 }

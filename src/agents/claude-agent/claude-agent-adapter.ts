@@ -5,15 +5,13 @@ import { type KnownOptions, refuseUnknownOptions } from '../../core/known-option
 import type { AdapterStateType } from '../../core/log/adapter-state.ts';
 import { type ConversationMessage, textOf } from '../../core/log/messages.ts';
 import type { SessionView } from '../../core/views/session-view.ts';
-import { currentEvaluation, nowOf, type Run } from '../../loop/evaluate/run.ts';
+import { currentEvaluation, type Run } from '../../loop/evaluate/run.ts';
 import { Suspension } from '../../loop/evaluate/suspension.ts';
 import { checkBudget, costLimitOf } from '../../loop/request/spending.ts';
-import { createAgentAdapter, refuseNames } from '../agent-adapter.ts';
-import { defineAgentState } from '../agent-state.ts';
-import { agentStateNow, captureState } from '../capture-state.ts';
+import { createAgentAdapter } from '../agent-adapter.ts';
+import { type AgentState, defineAgentState } from '../agent-state.ts';
 import { asContent, ConversationRecorder } from '../conversation-recorder.ts';
-import type { AgentState, StatefulAdapter, StatefulOptions } from '../stateful-adapter.ts';
-import { STATEFUL_OPTIONS } from '../stateful-adapter.ts';
+import { STATEFUL_OPTIONS, type StatefulAdapter, type StatefulOptions } from '../stateful-adapter.ts';
 import { builtInEffect, isBuiltIn, isSubagentCall } from './built-in-tools.ts';
 import { runClaudeQuery } from './claude-query.ts';
 import { claudeSessionStore } from './claude-session-store.ts';
@@ -58,8 +56,6 @@ export interface ClaudeAgentOptions extends StatefulOptions {
   readonly onMessage?: (message: ClaudeMessage) => void;
 }
 
-const CONTINUATION = 'Continue where you left off.';
-
 const KNOWN: KnownOptions<ClaudeAgentOptions> = {
   ...STATEFUL_OPTIONS,
   cwd: true,
@@ -74,17 +70,17 @@ const KNOWN: KnownOptions<ClaudeAgentOptions> = {
 /** Runs prompts with the Claude Agent SDK: its loop, our log. A process that dies anywhere is continued with `resume`. */
 export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAdapter {
   refuseUnknownOptions('claudeAgentAdapter', options, KNOWN);
-  const { cwd = process.cwd(), captureState: capturing = true } = options;
+  const { cwd = process.cwd() } = options;
   return createAgentAdapter<ClaudeAgentState>({
+    name: 'Claude Code',
     stateType: claudeAgentState,
     options,
     workspacePath: cwd,
-    check: (prompt) => refuseNames(prompt, isBuiltIn, 'Claude Code'),
     exists: async (session, state) => (await transcript(transcriptsOf(session.store), state)).length > 0,
     cleanUp: removeLeftCopies,
     catchUp,
-    builtIn: { effect: builtInEffect, isSubagentCall },
-    async ask(run, { turn, from, isOwn, running }) {
+    builtIn: { has: isBuiltIn, effect: builtInEffect, isSubagentCall },
+    async ask(run, { turn, from, isOwn, fork, continuation, captures }) {
       checkBudget(run, turn);
       const sdk = await loadClaudeSdk(options.sdk);
       const { session } = run;
@@ -92,19 +88,15 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
         clock: session.clock,
         ...(sdk.foldSessionSummary && { foldSessionSummary: sdk.foldSessionSummary }),
       });
-      const start = await prepareSession(run, sessions, { from, cwd, fork: options.fork ?? true });
-      if (!start.prompt)
-        await new ConversationRecorder(run).recordUser(asContent(options.continuation ?? CONTINUATION));
-      const startedAt = nowOf(run);
+      const start = await prepareSession(run, sessions, { from, cwd, fork });
+      if (!start.prompt) await new ConversationRecorder(run).recordUser(asContent(continuation));
       const cost = costsOf(start.costUsd, from, isOwn);
       const left = leftOf(run, cost);
       const removeCopy = start.resumes ? await announceCopy(run, start.sessionId) : () => {};
       const work = runClaudeQuery(run, {
         sdk,
-        running,
         onMessage: options.onMessage,
-        prompt: start.prompt ?? asContent(options.continuation ?? CONTINUATION),
-        checkpoint: options.checkpoint ?? 'on-tool-use',
+        prompt: start.prompt ?? asContent(continuation),
         options: {
           ...options.query,
           cwd,
@@ -115,20 +107,16 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
           ...(left !== undefined && { maxBudgetUsd: left }),
           sessionStore: sessions,
         },
-        capture: async ({ complete, costUsd }) =>
-          capturing
-            ? captureState(run, claudeAgentState, {
-                ...agentStateNow<ClaudeAgentState>(run, {
-                  adapterType: CLAUDE_AGENT,
-                  sessionId: start.sessionId,
-                  workspacePath: cwd,
-                  createdAt: from?.createdAt ?? startedAt,
-                  complete,
-                }),
-                ...(costUsd !== undefined || cost.before > 0 ? { costUsd: Math.max(costUsd ?? 0, cost.before) } : {}),
-                ...(cost.atStart > 0 && { startCostUsd: cost.atStart }),
-              })
-            : undefined,
+        captures: (progress) =>
+          captures(() => {
+            const { complete, costUsd } = progress();
+            return {
+              sessionId: start.sessionId,
+              complete,
+              ...(costUsd !== undefined || cost.before > 0 ? { costUsd: Math.max(costUsd ?? 0, cost.before) } : {}),
+              ...(cost.atStart > 0 && { startCostUsd: cost.atStart }),
+            };
+          }),
       });
       await work.finally(removeCopy);
     },

@@ -1,13 +1,10 @@
-import { HoldfastError } from '../../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import type { AdapterStateType } from '../../core/log/adapter-state.ts';
-import { nowOf } from '../../loop/evaluate/run.ts';
 import { checkBudget } from '../../loop/request/spending.ts';
-import { createAgentAdapter, refuseNames } from '../agent-adapter.ts';
-import { defineAgentState } from '../agent-state.ts';
-import { agentStateNow, captureState } from '../capture-state.ts';
-import type { AgentState, StatefulAdapter, StatefulOptions } from '../stateful-adapter.ts';
-import { STATEFUL_OPTIONS } from '../stateful-adapter.ts';
+import { createAgentAdapter } from '../agent-adapter.ts';
+import { type AgentState, defineAgentState } from '../agent-state.ts';
+import { loadPackage } from '../load-package.ts';
+import { STATEFUL_OPTIONS, type StatefulAdapter, type StatefulOptions } from '../stateful-adapter.ts';
 import { isBuiltIn, openCodeEffect, SUBAGENT_TOOL } from './built-in-tools.ts';
 import { runOpenCode } from './opencode-run.ts';
 import type { OpenCodeSdk } from './opencode-types.ts';
@@ -40,7 +37,6 @@ export interface OpenCodeOptions extends StatefulOptions {
 }
 
 const PACKAGE = '@opencode-ai/sdk';
-const CONTINUATION = 'Continue where you left off.';
 
 const KNOWN: KnownOptions<OpenCodeOptions> = {
   ...STATEFUL_OPTIONS,
@@ -55,51 +51,35 @@ const KNOWN: KnownOptions<OpenCodeOptions> = {
 /** Runs prompts with OpenCode: its loop, our log. OpenCode keeps its sessions itself, so a resume needs the same data directory. */
 export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter {
   refuseUnknownOptions('openCodeAdapter', options, KNOWN);
-  const { cwd = process.cwd(), captureState: capturing = true } = options;
+  const { cwd = process.cwd() } = options;
   return createAgentAdapter<OpenCodeState>({
+    name: 'OpenCode',
     stateType: openCodeState,
     options,
     workspacePath: cwd,
-    check: (prompt) => refuseNames(prompt, isBuiltIn, 'OpenCode'),
     exists: async () => true, // only OpenCode knows: the run finds out
     catchUp: async () => {}, // our log is written before OpenCode acts: it is never behind in what matters
-    builtIn: { effect: openCodeEffect, isSubagentCall: (name) => name === SUBAGENT_TOOL },
-    async ask(run, { turn, from, running }) {
+    builtIn: { has: isBuiltIn, effect: openCodeEffect, isSubagentCall: (name) => name === SUBAGENT_TOOL },
+    async ask(run, { turn, from, fork, continuation, captures }) {
       checkBudget(run, turn);
-      const createdAt = from?.createdAt ?? nowOf(run);
       await runOpenCode(run, {
-        sdk: await loadSdk(options.sdk),
+        sdk:
+          options.sdk ??
+          (await loadPackage<OpenCodeSdk>(
+            PACKAGE,
+            `OpenCode's SDK is not installed: npm install ${PACKAGE} opencode-ai`,
+          )),
         command: options.command ?? 'opencode',
         cwd,
         model: options.model,
         env: options.env ?? process.env,
         config: options.config ?? {},
         from: from?.sessionId,
-        fork: options.fork ?? true,
+        fork,
         restart: options.onInvalid === 'restart',
-        continuation: options.continuation ?? CONTINUATION,
-        checkpoint: options.checkpoint ?? 'on-tool-use',
-        running,
-        capture: async ({ sessionId, complete }) => {
-          if (!capturing) return undefined;
-          const agent = { adapterType: OPENCODE, sessionId, workspacePath: cwd, createdAt, complete };
-          return captureState(run, openCodeState, agentStateNow<OpenCodeState>(run, agent));
-        },
+        continuation,
+        captures,
       });
     },
   });
-}
-
-async function loadSdk(given: OpenCodeSdk | undefined): Promise<OpenCodeSdk> {
-  if (given) return given;
-  const name: string = PACKAGE; // not a literal: the compiler must not look for an optional peer
-  try {
-    return (await import(name)) as OpenCodeSdk;
-  } catch (cause) {
-    throw new HoldfastError(
-      'DEPENDENCY_MISSING',
-      `OpenCode's SDK is not installed: npm install ${PACKAGE} opencode-ai`,
-      { cause },
-    );
-  }
 }

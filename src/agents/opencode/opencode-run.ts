@@ -5,7 +5,6 @@ import { pathToFileURL } from 'node:url';
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { HoldfastError, messageOf } from '../../core/errors.ts';
 import { openCalls } from '../../core/fold/evaluations.ts';
-import type { AdapterStateSnapshot } from '../../core/log/adapter-state.ts';
 import { textOf } from '../../core/log/messages.ts';
 import { failure, type ToolOutcome } from '../../loop/define/tool-result.ts';
 import { placeSteers } from '../../loop/evaluate/place-steers.ts';
@@ -14,11 +13,11 @@ import { Suspension } from '../../loop/evaluate/suspension.ts';
 import { pause } from '../../loop/request/pause.ts';
 import { checkBudget } from '../../loop/request/spending.ts';
 import { argumentsOf } from '../../session/people/call-arguments.ts';
+import type { AskContext } from '../agent-adapter.ts';
 import { agentProcessState, endOwnProcess } from '../agent-process.ts';
-import { CaptureSchedule, captureState } from '../capture-state.ts';
+import { type CaptureSchedule, recordState } from '../capture-state.ts';
 import { asContent, ConversationRecorder } from '../conversation-recorder.ts';
 import { TOOL_SERVER } from '../serve-mcp-request.ts';
-import type { CaptureStrategy } from '../stateful-adapter.ts';
 import { ToolRunner } from '../tool-runner.ts';
 import { openCodeEffect, recordedName, SUBAGENT_TOOL } from './built-in-tools.ts';
 import { type BeforeTool, type OpenCodeBridge, openBridge } from './opencode-bridge.ts';
@@ -43,13 +42,7 @@ export interface OpenCodeRunOptions {
   readonly restart: boolean;
   /** The message to OpenCode when it is resumed in the middle. */
   readonly continuation: string;
-  readonly checkpoint: CaptureStrategy;
-  /** Records the state as it is now. */
-  readonly capture: (progress: {
-    readonly sessionId: string;
-    readonly complete: boolean;
-  }) => Promise<AdapterStateSnapshot | undefined>;
-  readonly running: (capture: () => Promise<AdapterStateSnapshot | undefined>) => void;
+  readonly captures: AskContext<never>['captures'];
 }
 
 /** Runs OpenCode once, recording as it goes; returns when it is done, or when the log has to be asked what is next. */
@@ -85,15 +78,14 @@ class OpenCodeRun {
     this.#run = run;
     this.#given = given;
     this.#sessionId = given.from ?? '';
-    const capture = async (): Promise<AdapterStateSnapshot | undefined> =>
-      this.#sessionId === '' ? undefined : given.capture({ sessionId: this.#sessionId, complete: this.#complete });
-    this.#captures = new CaptureSchedule(run, given.checkpoint, capture);
+    this.#captures = given.captures(() =>
+      this.#sessionId === '' ? undefined : { sessionId: this.#sessionId, complete: this.#complete },
+    );
     this.#tools = new ToolRunner(run, {
       used: () => this.#captures.toolUsed(),
       conversations: () => this.#conversations?.recorders ?? [],
       isSubagentCall: (name) => name === SUBAGENT_TOOL,
     });
-    given.running(capture);
   }
 
   async toEnd(): Promise<void> {
@@ -142,7 +134,7 @@ class OpenCodeRun {
       plugin: { bridge: bridge.url, mcp: this.#mcp(bridge.url) },
     });
     this.#server = server;
-    await captureState(this.#run, agentProcessState, { ...server.state, sessionId: this.#run.session.id });
+    await recordState(this.#run, agentProcessState, { ...server.state, sessionId: this.#run.session.id });
     return server;
   }
 
