@@ -1,8 +1,7 @@
 /** `holdfast/history`: what is sent to the provider. Managers, token estimates, limits of models, checks and repairs. */
 
 export type { Provider, ProviderViolation } from './formats/provider-rules.ts';
-export { canSend } from './history/can-send.ts';
-export { checkCoherence, repairCoherence, type Violation } from './history/coherence/coherence.ts';
+export { canSend, checkCoherence, repairCoherence, type Violation } from './history/coherence/coherence.ts';
 export { type CuratedRequest, curateRequest } from './history/curate-request.ts';
 export { estimateTokens, type TokenEstimator } from './history/estimate-tokens.ts';
 export type {

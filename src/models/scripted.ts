@@ -2,8 +2,7 @@ import { HoldfastError } from '../core/errors.ts';
 import type { AssistantMessage, ConversationMessage, ReasoningPart, TextPart, ToolCall } from '../core/log/messages.ts';
 import type { Usage } from '../core/log/usage.ts';
 import { type Model, ModelError, type ModelPart, type ModelRequest, type ModelResponse } from '../ports/model.ts';
-import { isRetryableStatus } from './retryable.ts';
-import { isTooLong } from './too-long.ts';
+import { isRetryableStatus, isTooLong } from './refusals.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /**

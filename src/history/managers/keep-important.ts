@@ -3,8 +3,8 @@ import { type KnownOptions, refuseUnknownOptions } from '../../core/known-option
 import type { ConversationMessage } from '../../core/log/messages.ts';
 import type { MessageIndex } from '../coherence/message-index.ts';
 import type { BuiltInManager } from '../history-manager.ts';
-import { lowMark } from './sliding-window.ts';
-import { managerOf, wholeNumber } from './stage.ts';
+import { windowOf } from './sliding-window.ts';
+import { managerOf } from './stage.ts';
 import { keepOnly, type View } from './view.ts';
 import { messagesOf } from './view-messages.ts';
 
@@ -24,10 +24,9 @@ const KNOWN: KnownOptions<KeepImportantOptions> = { size: true, low: true, score
 export function keepImportant(options: KeepImportantOptions): BuiltInManager {
   refuseUnknownOptions('keepImportant', options, KNOWN);
   const { score } = options;
-  const size = wholeNumber('keepImportant size', options.size);
-  const low = lowMark('keepImportant', options.low, size);
+  const { size, low, marks } = windowOf('keepImportant', options);
   return managerOf({
-    name: low === size ? `keep-important(${size})` : `keep-important(${size}, low ${low})`,
+    name: `keep-important(${marks})`,
     apply(view, { context, state }) {
       const ranking = rank(view, { size, low, score }, state);
       if (!ranking.dropped) return { view, state: ranking };

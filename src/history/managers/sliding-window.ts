@@ -25,10 +25,9 @@ const KNOWN: KnownOptions<SlidingWindowOptions> = { size: true, low: true };
  */
 export function slidingWindow(options: SlidingWindowOptions): BuiltInManager {
   refuseUnknownOptions('slidingWindow', options, KNOWN);
-  const size = wholeNumber('slidingWindow size', options.size);
-  const low = lowMark('slidingWindow', options.low, size);
+  const { size, low, marks } = windowOf('slidingWindow', options);
   return managerOf({
-    name: low === size ? `sliding-window(${size})` : `sliding-window(${size}, low ${low})`,
+    name: `sliding-window(${marks})`,
     apply(view, { context }) {
       const { leading } = view.index;
       const dropped = foldedGroups(view.count - leading, size, low);
@@ -38,11 +37,14 @@ export function slidingWindow(options: SlidingWindowOptions): BuiltInManager {
   });
 }
 
-/** The low watermark of a window: a whole number up to its size. */
-export function lowMark(manager: string, low: number | undefined, size: number): number {
-  if (low === undefined) return size;
+/** The checked marks of a window, and how a manager's name shows them. `low` is `size` unless given. */
+export function windowOf(
+  manager: string,
+  { size, low = size }: SlidingWindowOptions,
+): Required<SlidingWindowOptions> & { readonly marks: string } {
+  wholeNumber(`${manager} size`, size);
   wholeNumber(`${manager} low`, low);
-  if (low <= size) return low;
+  if (low <= size) return { size, low, marks: low === size ? `${size}` : `${size}, low ${low}` };
   throw new HoldfastError(
     'INVALID_ARGUMENT',
     `${manager} low is ${low}, above its size of ${size}; give ${size} or less`,

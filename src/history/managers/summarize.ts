@@ -2,7 +2,7 @@ import { HoldfastError } from '../../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import type { ConversationMessage, UserMessage } from '../../core/log/messages.ts';
 import type { BuiltInManager, CurationContext, SummaryRequest } from '../history-manager.ts';
-import { lowMark } from './sliding-window.ts';
+import { windowOf } from './sliding-window.ts';
 import { foldedGroups, managerOf, type StageOutput, wholeNumber } from './stage.ts';
 import { addAt, at, dropBefore, type View } from './view.ts';
 import { messagesAt } from './view-messages.ts';
@@ -54,7 +54,8 @@ export function summarize(options: SummarizeOptions): BuiltInManager {
   const { instructions = INSTRUCTIONS, preamble = PREAMBLE, maxTokens } = options;
   const size = wholeNumber('summarize size', options.size, 1);
   // The newest group is never summarised: the model responds to it.
-  const low = wholeNumber('summarize low', lowMark('summarize', options.low ?? Math.ceil(size / 2), size), 1);
+  const low = wholeNumber('summarize low', options.low ?? Math.ceil(size / 2), 1);
+  windowOf('summarize', { size, low });
   if (maxTokens !== undefined) wholeNumber('summarize maxTokens', maxTokens, 1);
   const ahead = aheadOf(options.ahead ?? 0, low);
   const parameters = fingerprint(JSON.stringify([instructions, preamble, maxTokens ?? null]));

@@ -1,8 +1,7 @@
 import type { ConversationMessage } from '../../core/log/messages.ts';
 import { pairCalls } from '../../formats/pair-calls.ts';
 import type { Violation } from '../coherence/coherence.ts';
-import type { MessageIndex } from '../coherence/message-index.ts';
-import { pairingViolations } from '../coherence/pairing-violations.ts';
+import { type MessageIndex, pairingViolations } from '../coherence/message-index.ts';
 import type { TokenEstimator } from '../estimate-tokens.ts';
 import { TokenCounter } from '../token-counts.ts';
 import { at, contains, type Shape, type View } from './view.ts';

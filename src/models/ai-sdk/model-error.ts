@@ -1,7 +1,6 @@
 import { isHoldfastError, messageOf } from '../../core/errors.ts';
 import { ModelError } from '../../ports/model.ts';
-import { isRetryableStatus } from '../retryable.ts';
-import { isTooLong } from '../too-long.ts';
+import { isRetryableStatus, isTooLong } from '../refusals.ts';
 
 /**
  * What a provider client threw, as a `ModelError`. Clients are recognised by the shape of their errors, never by class:

@@ -1,3 +1,10 @@
+/** Why providers fail: what a retry may help, and what only a shorter request does. */
+
+/** Whether asking again may help: a timeout, a conflict, a limit, or the provider's own failure. */
+export function isRetryableStatus(status: number): boolean {
+  return status === 408 || status === 409 || status === 429 || status >= 500;
+}
+
 /** A provider's reason for refusing a request. */
 export interface Refusal {
   readonly status?: number | undefined;
