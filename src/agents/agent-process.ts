@@ -112,7 +112,7 @@ export async function endOwnProcess({ child, state }: OwnedProcess): Promise<voi
   ours.delete(state.mark);
 }
 
-/** Ends the processes that earlier holders of this session left running on this host. Resolves when they are gone. */
+/** Ends the processes that earlier holders of this session left running on this host. Resolves when they have ended. */
 export async function endOrphans(session: SessionView): Promise<void> {
   const left = leftOnHost<AgentProcessState>(session, 'agent-process').filter(
     ({ mark, pid }) => !ours.has(mark) && pid !== 0,

@@ -1,4 +1,4 @@
-import { HoldfastError } from '../core/errors.ts';
+import { type ErrorCode, HoldfastError } from '../core/errors.ts';
 import { type AdapterState, type AdapterStateType, defineAdapterState } from '../core/log/adapter-state.ts';
 import { isRecord } from '../core/log/message-problem.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -77,38 +77,29 @@ export const DEFAULT_MAX_AGE: number = 24 * 60 * 60 * 1000;
 export function validateState(state: AgentState, around: ResumeSurroundings): void {
   const { validation, workspacePath, prompt, clock, maxAge } = around;
   if (validation === 'none') return;
-  const advice =
-    "create the adapter with onInvalid: 'restart' to begin again (settle open calls first: the agent may make them again)";
-  if (state.complete || state.sessionId === '') {
-    throw new HoldfastError(
-      'ADAPTER_STATE_INVALID',
-      `agent session "${state.sessionId}" is complete: there is nothing to resume; continue it with a new evaluation, or ${advice}`,
-    );
+  const { sessionId, lastActivityAt } = state;
+  const [theirs, ours] = [state, { promptNs: prompt.ns, promptKey: prompt.key }].map(
+    ({ promptNs, promptKey }) => `${promptNs}/${promptKey}`,
+  );
+  const refuse = (code: ErrorCode, why: string): never => {
+    const advice =
+      "create the adapter with onInvalid: 'restart' to begin again (settle open calls first: the agent may make them again)";
+    throw new HoldfastError(code, `agent session ${sessionId || '""'} ${why}, or ${advice}`);
+  };
+  if (state.complete || sessionId === '') {
+    refuse('ADAPTER_STATE_INVALID', 'is complete: there is nothing to resume; continue it with a new evaluation');
   }
   if (validation === 'relaxed') return;
   if (state.workspacePath !== workspacePath) {
-    throw new HoldfastError(
-      'ADAPTER_STATE_INVALID',
-      `agent session ${state.sessionId} worked in ${state.workspacePath}, not in ${workspacePath}; use resumeValidation: 'relaxed' if the files are the same, or ${advice}`,
-    );
+    const advice = "use resumeValidation: 'relaxed' if the files are the same";
+    refuse('ADAPTER_STATE_INVALID', `worked in ${state.workspacePath}, not in ${workspacePath}; ${advice}`);
   }
-  if (state.promptNs !== prompt.ns || state.promptKey !== prompt.key) {
-    throw new HoldfastError(
-      'PROMPT_MISMATCH',
-      `agent session ${state.sessionId} was started by ${state.promptNs}/${state.promptKey}, not ${prompt.ns}/${prompt.key}; resume it with ${state.promptNs}/${state.promptKey}, or ${advice}`,
-    );
-  }
+  if (theirs !== ours) refuse('PROMPT_MISMATCH', `was started by ${theirs}, not ${ours}; resume it with ${theirs}`);
   if (state.promptHash !== prompt.hash) {
-    throw new HoldfastError(
-      'PROMPT_MISMATCH',
-      `agent session ${state.sessionId} was started by another version of ${state.promptNs}/${state.promptKey}; use resumeValidation: 'relaxed' to continue with the changed prompt, or ${advice}`,
-    );
+    const advice = "use resumeValidation: 'relaxed' to continue with the changed prompt";
+    refuse('PROMPT_MISMATCH', `was started by another version of ${theirs}; ${advice}`);
   }
-  const age = clock.now() - Date.parse(state.lastActivityAt);
-  if (age >= maxAge) {
-    throw new HoldfastError(
-      'SESSION_EXPIRED',
-      `agent session ${state.sessionId} was last active at ${state.lastActivityAt}; raise maxAge to resume it, or ${advice}`,
-    );
+  if (clock.now() - Date.parse(lastActivityAt) >= maxAge) {
+    refuse('SESSION_EXPIRED', `was last active at ${lastActivityAt}; raise maxAge to resume it`);
   }
 }

@@ -210,7 +210,7 @@ export class ConversationRecorder {
 
   /** Notifies `nextEnd` that a call has ended, or the whole conversation. */
   ended(): void {
-    for (const tell of this.#waiting.splice(0)) tell();
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   /** The log's state of a call of the newest response. */

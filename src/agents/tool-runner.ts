@@ -112,9 +112,11 @@ export class ToolRunner {
     if (this.#isStopping) return NEVER;
     const work = this.#runCall(conversation, callId);
     this.#inFlight.add(work);
-    const told = work.catch((error: unknown) => this.stop(error instanceof PlanChanged ? { plan: true } : { error }));
-    this.#calls.set(key, told);
-    return told;
+    const outcome = work.catch((error: unknown) =>
+      this.stop(error instanceof PlanChanged ? { plan: true } : { error }),
+    );
+    this.#calls.set(key, outcome);
+    return outcome;
   }
 
   /** Resolves when no tool of ours runs any more. */

@@ -9,7 +9,7 @@ import {
 import { isSignedByAnthropic, serverBlocks } from './anthropic-blocks.ts';
 import { API_RULES } from './api-rules.ts';
 import type { FormatOptions } from './losses.ts';
-import { hasContent, isBlank, withParts } from './message-parts.ts';
+import { hasContent, isBlank, placeBeside, withParts } from './message-parts.ts';
 import { pairCalls } from './pair-calls.ts';
 import { BEGIN, BEGINNING_LEFT_OUT, CONTINUE, EMPTY_FAILURE, EMPTY_MESSAGE } from './placeholders.ts';
 import { type Breach, badIds, badNames, renameCalls, repeatedIds } from './rename-calls.ts';
@@ -122,18 +122,7 @@ function withoutLastReasoning(message: ConversationMessage): ConversationMessage
 
 /** A user message of our own, to open or to close a request. */
 function ourMessage(text: string, id: string, beside: ConversationMessage | undefined): UserMessage {
-  const {
-    evaluationId = '',
-    conversationId = 'main',
-    sequence = 0,
-    promptNs = '',
-    promptKey = '',
-    createdAt = '',
-  } = beside ?? {};
-  return {
-    ...{ evaluationId, conversationId, sequence, turn: 0, promptNs, promptKey, createdAt },
-    ...{ id, role: 'user', synthetic: true, content: [{ type: 'text', text }] },
-  };
+  return { ...placeBeside(beside), id, role: 'user', content: [{ type: 'text', text }] };
 }
 
 const opening = (messages: readonly ConversationMessage[]): number =>

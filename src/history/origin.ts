@@ -74,7 +74,7 @@ export class Origin {
   }
 
   /** The position of the newest user or assistant message with content; -1 without one. */
-  newestSaid(): number {
+  newestWithContent(): number {
     return this.messages.findLastIndex(
       (message) => (message.role === 'user' || message.role === 'assistant') && !isBlank(message),
     );

@@ -98,13 +98,13 @@ export function aiSdkModel(languageModel: AiSdkLanguageModel, options: AiSdkMode
           return languageModel.doStream(callOptions as never);
         };
         const opened = await open(call, { messages: [...request.messages, ...paused], rules, signal });
-        yield* listen(opened, { collector, signal, onWarning: options.onWarning });
+        yield* readParts(opened, { collector, signal, onWarning: options.onWarning });
         if (collector.finish?.raw !== 'pause_turn' || pauses === MAX_PAUSES) break;
         paused.length = 0;
-        paused.push(saidSoFar(collector, request));
+        paused.push(pausedMessage(collector, request));
         collector.continue();
       }
-      yield { type: 'finish', answer: collector.answer() };
+      yield { type: 'finish', answer: collector.response() };
     },
   };
 }
@@ -185,7 +185,7 @@ function hasReasoning({ role, content }: LanguageModelV4Message): boolean {
   return role === 'assistant' && content.some((part) => part.type === 'reasoning');
 }
 
-async function* listen(
+async function* readParts(
   opened: Opened,
   options: {
     readonly collector: ResponseCollector;
@@ -205,7 +205,7 @@ async function* listen(
       if (done) break;
       if (value.type === 'error') throw value.error;
       if (value.type === 'stream-start') for (const warning of value.warnings) onWarning?.(warning);
-      yield* collector.hear(value);
+      yield* collector.receive(value);
     }
     if (!collector.finish || collector.finish.cut) {
       throw new ModelError('the connection ended before the response did', { retryable: true });
@@ -294,8 +294,8 @@ function defaultsOf(provider: string, { output }: ModelRequest): Record<string, 
 }
 
 /** A paused turn as a message: the content so far is sent back for the provider to continue. */
-function saidSoFar(collector: ResponseCollector, request: ModelRequest): AssistantMessage {
-  const { content, toolCalls } = collector.answer();
+function pausedMessage(collector: ResponseCollector, request: ModelRequest): AssistantMessage {
+  const { content, toolCalls } = collector.response();
   return {
     id: 'paused',
     evaluationId: request.evaluationId,

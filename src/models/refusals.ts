@@ -44,8 +44,8 @@ const TOO_LARGE_FOR_LIMIT = /request too large for/i;
 /** Whether a provider refused a request because it is too long: a shorter one may be accepted, the same one never. Pure. */
 export function isTooLong({ status, code = '', text }: Refusal): boolean {
   if (status === 413) return true;
-  const said = `${code} ${text.slice(0, MOST_TEXT)}`;
-  if (status === 429) return TOO_LARGE_FOR_LIMIT.test(said);
+  const reason = `${code} ${text.slice(0, MOST_TEXT)}`;
+  if (status === 429) return TOO_LARGE_FOR_LIMIT.test(reason);
   if (status !== undefined && (status < 400 || status >= 500 || OTHER_REASONS.has(status))) return false;
-  return TOO_LONG.some((pattern) => pattern.test(said));
+  return TOO_LONG.some((pattern) => pattern.test(reason));
 }

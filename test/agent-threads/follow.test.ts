@@ -48,7 +48,7 @@ async function follow(events: readonly OpenCodeEvent[]): Promise<Followed> {
   const session = await asAgent(async ({ run }) => {
     const threads = new OpenCodeConversations(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
     try {
-      await threads.follow(stream(), { ask: async () => void asked.push(read), answerFor: async () => {} });
+      await threads.follow(stream(), { ask: async () => void asked.push(read), respondTo: async () => {} });
     } catch (error) {
       failure = (error as Error).message;
     }

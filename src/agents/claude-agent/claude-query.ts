@@ -253,9 +253,9 @@ class ClaudeQueryRun {
   #judge(): void {
     if (this.#limit) throw this.#limit;
     const result = this.#result;
-    const said = typeof result?.result === 'string' ? result.result : '';
+    const text = typeof result?.result === 'string' ? result.result : '';
     const why =
-      said || (Array.isArray(result?.errors) ? result.errors.join('; ') : '') || String(result?.subtype ?? 'no result');
+      text || (Array.isArray(result?.errors) ? result.errors.join('; ') : '') || String(result?.subtype ?? 'no result');
     switch (result?.subtype) {
       case 'success':
         if (result.is_error === true) throw providerFailed(why);

@@ -87,6 +87,6 @@ function namesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
   } catch {
-    return []; // it is gone, or no directory
+    return []; // it does not exist, or is no directory
   }
 }

@@ -10,7 +10,7 @@ import type { OpenCodeEvent, OpenCodeMessage, OpenCodePart } from './opencode-ty
 
 interface Conversation {
   readonly recorder: ConversationRecorder;
-  readonly answers: Map<string, OpenCodeResponse>;
+  readonly responses: Map<string, OpenCodeResponse>;
   /** The call that started a subagent. */
   readonly callId?: string;
 }
@@ -46,24 +46,24 @@ export class OpenCodeConversations {
     this.#old = options.old;
     this.#used = options.used;
     this.#sessionId = options.sessionId;
-    this.#conversations.set(options.sessionId, { recorder: new ConversationRecorder(run), answers: new Map() });
+    this.#conversations.set(options.sessionId, { recorder: new ConversationRecorder(run), responses: new Map() });
   }
 
   /**
    * Records OpenCode's events until it is idle. Calls `ask` once the stream is connected: events of an earlier prompt would be lost.
-   * `answerFor` gets every event, to respond to requests that wait for a person.
+   * `respondTo` gets every event, to respond to requests that wait for a person.
    */
   async follow(
     events: AsyncIterable<OpenCodeEvent>,
     {
       ask,
-      answerFor,
-    }: { readonly ask: () => Promise<void>; readonly answerFor: (event: OpenCodeEvent) => Promise<void> },
+      respondTo,
+    }: { readonly ask: () => Promise<void>; readonly respondTo: (event: OpenCodeEvent) => Promise<void> },
   ): Promise<void> {
     for await (const event of events) {
       await this.take(event);
       if (event.type === 'server.connected') await ask();
-      await answerFor(event);
+      await respondTo(event);
       if (!this.#over) continue;
       if (this.#problem !== undefined) throw failed(JSON.stringify(this.#problem));
       return;
@@ -102,10 +102,10 @@ export class OpenCodeConversations {
   }
 
   /** Resolves when the event of a response has arrived: the events before it are in the log. */
-  async told(sessionId: string, messageId: string): Promise<void> {
-    const isTold = (): boolean =>
-      this.#old.has(messageId) || this.#conversations.get(sessionId)?.answers.get(messageId)?.info !== undefined;
-    while (!isTold()) await new Promise<void>((resolve) => this.#waiting.set(messageId, resolve));
+  async messageArrived(sessionId: string, messageId: string): Promise<void> {
+    const hasArrived = (): boolean =>
+      this.#old.has(messageId) || this.#conversations.get(sessionId)?.responses.get(messageId)?.info !== undefined;
+    while (!hasArrived()) await new Promise<void>((resolve) => this.#waiting.set(messageId, resolve));
   }
 
   /** The recorders of all conversations that are running. */
@@ -138,14 +138,14 @@ export class OpenCodeConversations {
   async #part(part: OpenCodePart): Promise<void> {
     const conversation = await this.#conversation(part.sessionID);
     if (!conversation || this.#old.has(part.messageID)) return;
-    const answer = answerOf(conversation, part.messageID);
-    answer.take(part);
-    if (answer.over) await this.#flush(conversation, answer, part.messageID); // it was not all
+    const response = responseOf(conversation, part.messageID);
+    response.take(part);
+    if (response.over) await this.#flush(conversation, response, part.messageID); // it was not all
     if (part.type !== 'tool' || part.callID === undefined || part.state === undefined) return;
     const { status, output, error, metadata } = part.state;
     if (status === 'pending') return;
     const callId = this.#callIdOf(conversation, part);
-    await this.#flush(conversation, answer, part.messageID);
+    await this.#flush(conversation, response, part.messageID);
     const childId = part.tool === SUBAGENT_TOOL ? metadata?.sessionId : undefined;
     if (status !== 'completed' && status !== 'error') {
       if (typeof childId === 'string') {
@@ -194,11 +194,11 @@ export class OpenCodeConversations {
   }
 
   /** Handles a delta of a text. */
-  async #delta(said: OpenCodeEvent['properties']): Promise<void> {
-    const { sessionID = '', messageID = '', partID = '', field, delta } = said;
+  async #delta(properties: OpenCodeEvent['properties']): Promise<void> {
+    const { sessionID = '', messageID = '', partID = '', field, delta } = properties;
     const conversation = await this.#conversation(sessionID);
     if (!conversation || field !== 'text' || delta === undefined) return;
-    const part = conversation.answers.get(messageID)?.hear(partID, delta);
+    const part = conversation.responses.get(messageID)?.addDelta(partID, delta);
     // What follows a recorded piece is shown when it is recorded.
     if (!part || conversation.recorder.hasResponse(messageID)) return;
     const type = part.type === 'reasoning' ? 'reasoning-delta' : 'text-delta';
@@ -208,37 +208,42 @@ export class OpenCodeConversations {
   async #message(info: OpenCodeMessage): Promise<void> {
     const conversation = await this.#conversation(info.sessionID);
     if (!conversation || info.role !== 'assistant' || this.#old.has(info.id)) return;
-    const answer = answerOf(conversation, info.id);
-    answer.info = info;
+    const response = responseOf(conversation, info.id);
+    response.info = info;
     this.#waiting.get(info.id)?.();
     if (info.time.completed === undefined) return;
     if (info.sessionID === this.#sessionId) this.#problem = info.error;
-    if (answer.isComplete) await this.#finish(conversation, answer, info.id);
+    if (response.isComplete) await this.#finish(conversation, response, info.id);
   }
 
   /** A session is idle: its responses are complete. */
   async #finishAll(sessionId = ''): Promise<void> {
     const conversation = this.#conversations.get(sessionId);
     if (!conversation) return;
-    for (const [messageId, answer] of conversation.answers)
-      if (answer.info) await this.#finish(conversation, answer, messageId);
+    for (const [messageId, response] of conversation.responses)
+      if (response.info) await this.#finish(conversation, response, messageId);
   }
 
   /** Records all of a response, and its usage. */
-  async #finish(conversation: Conversation, answer: OpenCodeResponse, messageId: string): Promise<void> {
-    if (answer.over) return;
-    answer.over = true;
-    await this.#flush(conversation, answer, messageId, answer.usage);
+  async #finish(conversation: Conversation, response: OpenCodeResponse, messageId: string): Promise<void> {
+    if (response.over) return;
+    response.over = true;
+    await this.#flush(conversation, response, messageId, response.usage);
   }
 
   /** Records the new parts of a response. */
-  async #flush(conversation: Conversation, answer: OpenCodeResponse, messageId: string, usage?: Usage): Promise<void> {
+  async #flush(
+    conversation: Conversation,
+    response: OpenCodeResponse,
+    messageId: string,
+    usage?: Usage,
+  ): Promise<void> {
     const made: OpenCodePart[] = [];
-    const news = answer.takeNews((part) => {
+    const news = response.takeNews((part) => {
       made.push(part);
       return this.#callIdOf(conversation, part);
     });
-    const model = answer.info?.modelID;
+    const model = response.info?.modelID;
     await conversation.recorder.recordResponse({ providerMessageId: messageId, ...news, usage, model });
     for (const { sessionID, callID } of made) this.#waiting.get(`${sessionID}/${callID}`)?.();
   }
@@ -250,17 +255,17 @@ export class OpenCodeConversations {
     const { parent, callId } = this.#children.get(sessionId) ?? {};
     if (!parent || callId === undefined) return undefined;
     const run = await beginSubagent(parent.recorder.run, callId, { ns: 'opencode', type: SUBAGENT_TOOL });
-    const conversation: Conversation = { recorder: new ConversationRecorder(run), answers: new Map(), callId };
+    const conversation: Conversation = { recorder: new ConversationRecorder(run), responses: new Map(), callId };
     this.#conversations.set(sessionId, conversation);
     return conversation;
   }
 }
 
-function answerOf(conversation: Conversation, messageId: string): OpenCodeResponse {
-  let answer = conversation.answers.get(messageId);
-  if (!answer) {
-    answer = new OpenCodeResponse();
-    conversation.answers.set(messageId, answer);
+function responseOf(conversation: Conversation, messageId: string): OpenCodeResponse {
+  let response = conversation.responses.get(messageId);
+  if (!response) {
+    response = new OpenCodeResponse();
+    conversation.responses.set(messageId, response);
   }
-  return answer;
+  return response;
 }

@@ -62,7 +62,7 @@ class OpenCodeRun {
   readonly #given: OpenCodeRunOptions;
   readonly #captures: CaptureSchedule;
   readonly #tools: ToolRunner;
-  /** Ends the requests that are under way: the SDK would ask a server that is gone again and again. */
+  /** Ends the requests that are under way: the SDK would ask an ended server again and again. */
   readonly #over = new AbortController();
   /** Calls of ours that the plugin has announced and that the MCP client has not made yet: it sends no call id. */
   readonly #announced: Announced[] = [];
@@ -141,7 +141,7 @@ class OpenCodeRun {
   /** Prompts OpenCode and records its events until it is idle. */
   async #converse(server: OpenCodeServer): Promise<void> {
     const { sdk, cwd, from, fork, restart, continuation } = this.#given;
-    const { client, answerFor } = await connect(this.#run, server, { sdk, cwd });
+    const { client, respondTo } = await connect(this.#run, server, { sdk, cwd });
     this.#client = client;
     if (this.#run.prompt.tools.length > 0) await toolsReached(this.#run, client);
     const start = await openOpenCodeSession(this.#run, client, { from, fork, restart });
@@ -167,7 +167,7 @@ class OpenCodeRun {
       const { error } = await client.session.promptAsync({ path, body: { ...this.#say(), parts }, signal });
       if (error !== undefined) throw failed(JSON.stringify(error));
     };
-    await conversations.follow(stream, { ask, answerFor });
+    await conversations.follow(stream, { ask, respondTo });
   }
 
   /** Waits for our plugin: without it tools would act before their start is in the log. */
@@ -213,7 +213,7 @@ class OpenCodeRun {
     if (!this.#client || !this.#conversations) return;
     const { data } = await this.#client.session.messages({ path: { id: sessionId }, query: { limit: 1 } });
     const newest = data?.at(-1)?.info;
-    if (newest?.role === 'assistant') await this.#conversations.told(sessionId, newest.id);
+    if (newest?.role === 'assistant') await this.#conversations.messageArrived(sessionId, newest.id);
     const { turn } = currentEvaluation(this.#run);
     // A subagent's turns are its own; what it costs is everyone's (D52).
     checkBudget(this.#run, sessionId === this.#sessionId ? turn + 1 : 0);

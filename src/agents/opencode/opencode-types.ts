@@ -1,6 +1,6 @@
 /** The parts of `@opencode-ai/sdk` that the adapter uses, as far as it uses them; `test/agents` runs against the real one. */
 
-interface Answer<T> {
+interface Reply<T> {
   readonly data?: T | undefined;
   readonly error?: unknown;
 }
@@ -69,14 +69,14 @@ export interface OpenCodePrompt {
 
 export interface OpenCodeClient {
   readonly session: {
-    create(options: { body: { title?: string } }): Promise<Answer<{ readonly id: string }>>;
-    get(options: { path: { id: string } }): Promise<Answer<{ readonly id: string; readonly parentID?: string }>>;
-    fork(options: { path: { id: string }; body: object }): Promise<Answer<{ readonly id: string }>>;
-    messages(options: { path: { id: string }; query?: { limit: number } }): Promise<Answer<readonly OpenCodeEntry[]>>;
-    promptAsync(options: { path: { id: string }; body: OpenCodePrompt; signal: AbortSignal }): Promise<Answer<unknown>>;
+    create(options: { body: { title?: string } }): Promise<Reply<{ readonly id: string }>>;
+    get(options: { path: { id: string } }): Promise<Reply<{ readonly id: string; readonly parentID?: string }>>;
+    fork(options: { path: { id: string }; body: object }): Promise<Reply<{ readonly id: string }>>;
+    messages(options: { path: { id: string }; query?: { limit: number } }): Promise<Reply<readonly OpenCodeEntry[]>>;
+    promptAsync(options: { path: { id: string }; body: OpenCodePrompt; signal: AbortSignal }): Promise<Reply<unknown>>;
   };
   readonly mcp: {
-    status(): Promise<Answer<Readonly<Record<string, { readonly status: string; readonly error?: string }>>>>;
+    status(): Promise<Reply<Readonly<Record<string, { readonly status: string; readonly error?: string }>>>>;
   };
   readonly event: {
     subscribe(options: {

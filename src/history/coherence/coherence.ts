@@ -182,7 +182,7 @@ function checkOrigin(messages: readonly ConversationMessage[], origin: Origin, v
       violations.push({ code: 'system-lost', index, repair: 'the leading system message is put back' });
     }
   }
-  if (origin.newestSaid() >= 0 && !messages.some((message) => message.role !== 'system' && !isBlank(message))) {
+  if (origin.newestWithContent() >= 0 && !messages.some((message) => message.role !== 'system' && !isBlank(message))) {
     const repair = 'no user or assistant message is left: the newest one is put back';
     violations.push({ code: 'empty-content', index: messages.length, repair });
   }

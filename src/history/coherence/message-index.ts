@@ -190,7 +190,7 @@ export class MessageIndex {
     if (asking.answered === asking.calls.length) {
       if (this.flawed.get(asking.group) !== EMPTY) this.flawed.delete(asking.group);
     } else {
-      this.flawed.set(asking.group, { kind: 'unanswered', missing: asking.missing() });
+      this.flawed.set(asking.group, { kind: 'open', missing: asking.missing() });
     }
   }
 
@@ -216,7 +216,7 @@ export class MessageIndex {
 }
 
 /** Why a group cannot be sent as it is. */
-type Flaw = { readonly kind: 'empty' } | { readonly kind: 'unanswered'; readonly missing: readonly ToolCall[] };
+type Flaw = { readonly kind: 'empty' } | { readonly kind: 'open'; readonly missing: readonly ToolCall[] };
 
 /** A result without a call. */
 interface Stray {

@@ -1,6 +1,8 @@
 import { HoldfastError } from '../../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import type { ConversationMessage, UserMessage } from '../../core/log/messages.ts';
+import { hashOf } from '../../formats/call-ids.ts';
+import { placeBeside } from '../../formats/message-parts.ts';
 import type { BuiltInManager, CurationContext, SummaryRequest } from '../history-manager.ts';
 import { windowOf } from './sliding-window.ts';
 import { foldedGroups, managerOf, type StageOutput, wholeNumber } from './stage.ts';
@@ -58,7 +60,7 @@ export function summarize(options: SummarizeOptions): BuiltInManager {
   windowOf('summarize', { size, low });
   if (maxTokens !== undefined) wholeNumber('summarize maxTokens', maxTokens, 1);
   const ahead = aheadOf(options.ahead ?? 0, low);
-  const parameters = fingerprint(JSON.stringify([instructions, preamble, maxTokens ?? null]));
+  const parameters = hashOf(JSON.stringify([instructions, preamble, maxTokens ?? null]));
   const step = size + 1 - low;
 
   const foldAt = (view: View, dropped: number): Fold | undefined => {
@@ -167,20 +169,5 @@ function messagesBetween(view: View, begin: number, start: number): readonly Con
 }
 
 function summaryMessage({ to, key }: Fold, text: string): UserMessage {
-  const { evaluationId, conversationId, sequence, promptNs, promptKey, createdAt } = to;
-  return {
-    ...{ evaluationId, conversationId, sequence, promptNs, promptKey, createdAt },
-    id: `summary:${key}`,
-    turn: 0,
-    role: 'user',
-    synthetic: true,
-    content: [{ type: 'text', text }],
-  };
-}
-
-/** FNV-1a over UTF-16 units, enough to distinguish parameters. */
-function fingerprint(text: string): string {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return (hash >>> 0).toString(16).padStart(8, '0');
+  return { ...placeBeside(to), id: `summary:${key}`, role: 'user', content: [{ type: 'text', text }] };
 }

@@ -57,15 +57,15 @@ export function toPrompt(
       const text = textOf(message).toWellFormed();
       if (text.trim() !== '') system.push({ role: 'system', content: text });
     } else if (message.role === 'user') {
-      const said = message.content.filter(hasContent);
+      const parts = message.content.filter(hasContent);
       rest.push({
         role: 'user',
-        content: said.length > 0 ? said.map((part) => content(part, rules)) : [{ type: 'text', text: EMPTY_MESSAGE }],
+        content: parts.length > 0 ? parts.map((part) => content(part, rules)) : [{ type: 'text', text: EMPTY_MESSAGE }],
       });
     } else {
       called = new Map(message.toolCalls?.map((call) => [call.callId, call]));
-      const said = assistantContent(message, { rules, provided, reasoning });
-      if (said.length > 0) rest.push({ role: 'assistant', content: said });
+      const parts = assistantContent(message, { rules, provided, reasoning });
+      if (parts.length > 0) rest.push({ role: 'assistant', content: parts });
     }
   }
   flush();
