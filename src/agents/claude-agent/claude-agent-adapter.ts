@@ -76,7 +76,7 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
     stateType: claudeAgentState,
     options,
     workspacePath: cwd,
-    exists: async (session, state) => (await transcript(transcriptsOf(session.store), state)).length > 0,
+    exists: async (session, state) => (await transcript(claudeSessionStore(session.store), state)).length > 0,
     cleanUp: removeLeftCopies,
     catchUp,
     builtIn: { has: isBuiltIn, effect: builtInEffect, isSubagentCall },
@@ -121,10 +121,6 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
       await work.finally(removeCopy);
     },
   });
-}
-
-function transcriptsOf(store: Parameters<typeof claudeSessionStore>[0]): ClaudeSessionStore {
-  return claudeSessionStore(store);
 }
 
 async function transcript(
@@ -226,7 +222,7 @@ function conversationOf(session: SessionView, evaluation: Evaluation): readonly 
 /** Brings our log up to what the SDK had mirrored before the crash: its own conversation, and its subagents'. */
 async function catchUp(run: Run, state: ClaudeAgentState | undefined): Promise<void> {
   if (!state) return;
-  const sessions = transcriptsOf(run.session.store);
+  const sessions = claudeSessionStore(run.session.store);
   await importTranscript(run, linesSince(await transcript(sessions, state), currentEvaluation(run)));
   const key = { projectKey: '', sessionId: state.sessionId };
   for (const subpath of await sessions.listSubkeys(key)) {

@@ -4,9 +4,9 @@ import { join, resolve } from 'node:path';
 import type { AdapterStateType } from '../../core/log/adapter-state.ts';
 import type { SessionView } from '../../core/views/session-view.ts';
 import type { Run } from '../../loop/evaluate/run.ts';
+import { type HostState, leftOnHost } from '../agent-process.ts';
 import { defineCheckedState } from '../agent-state.ts';
 import { recordState } from '../capture-state.ts';
-import { type HostState, leftOnHost } from '../left-on-host.ts';
 
 /**
  * Before a resume the SDK copies the session and the credentials to `<TMPDIR>/claude-resume-<random>`; no process learns the random

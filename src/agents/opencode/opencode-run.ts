@@ -25,29 +25,18 @@ import { OpenCodeConversations } from './opencode-conversations.ts';
 import { PLUGIN } from './opencode-plugin.ts';
 import { connect, type OpenCodeServer, startServer, toolsReached } from './opencode-server.ts';
 import { failed, openOpenCodeSession, partsOf } from './opencode-session.ts';
-import type { OpenCodeClient, OpenCodePrompt, OpenCodeSdk } from './opencode-types.ts';
+import type { OpenCodeClient, OpenCodeOptions, OpenCodePrompt, OpenCodeState } from './opencode-types.ts';
 
-/** What one run of OpenCode is started with. */
-export interface OpenCodeRunOptions {
-  readonly sdk: OpenCodeSdk;
-  readonly command: string;
-  readonly cwd: string;
-  readonly model: string | undefined;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly config: Readonly<Record<string, unknown>>;
-  /** The session to continue, itself or in a copy. */
-  readonly from: string | undefined;
-  readonly fork: boolean;
-  /** Begin again if that session is not there. */
-  readonly restart: boolean;
-  /** The message to OpenCode when it is resumed in the middle. */
-  readonly continuation: string;
-  readonly captures: AskContext<never>['captures'];
-}
+/** The caller's options, with the module and the directory. */
+type OpenCodeRunOptions = OpenCodeOptions & Required<Pick<OpenCodeOptions, 'sdk' | 'cwd'>>;
 
 /** Runs OpenCode once, recording as it goes; returns when it is done, or when the log has to be asked what is next. */
-export async function runOpenCode(run: Run, given: OpenCodeRunOptions): Promise<void> {
-  await new OpenCodeRun(run, given).toEnd();
+export async function runOpenCode(
+  run: Run,
+  options: OpenCodeRunOptions,
+  context: AskContext<OpenCodeState>,
+): Promise<void> {
+  await new OpenCodeRun(run, options, context).toEnd();
 }
 
 interface Announced {
@@ -59,7 +48,8 @@ interface Announced {
 
 class OpenCodeRun {
   readonly #run: Run;
-  readonly #given: OpenCodeRunOptions;
+  readonly #options: OpenCodeRunOptions;
+  readonly #context: AskContext<OpenCodeState>;
   readonly #captures: CaptureSchedule;
   readonly #tools: ToolRunner;
   /** Ends the requests that are under way: the SDK would ask an ended server again and again. */
@@ -74,11 +64,12 @@ class OpenCodeRun {
   #sessionId: string;
   #complete = false;
 
-  constructor(run: Run, given: OpenCodeRunOptions) {
+  constructor(run: Run, options: OpenCodeRunOptions, context: AskContext<OpenCodeState>) {
     this.#run = run;
-    this.#given = given;
-    this.#sessionId = given.from ?? '';
-    this.#captures = given.captures(() =>
+    this.#options = options;
+    this.#context = context;
+    this.#sessionId = context.from?.sessionId ?? '';
+    this.#captures = context.captures(() =>
       this.#sessionId === '' ? undefined : { sessionId: this.#sessionId, complete: this.#complete },
     );
     this.#tools = new ToolRunner(run, {
@@ -108,7 +99,7 @@ class OpenCodeRun {
 
   /** Starts OpenCode's server. It is in the log before it can act. */
   async #start(): Promise<OpenCodeServer> {
-    const { command, cwd, env } = this.#given;
+    const { command = 'opencode', cwd, env = process.env } = this.#options;
     const bridge = await openBridge({
       tools: this.#run.prompt.tools,
       before: async (call) => {
@@ -140,11 +131,16 @@ class OpenCodeRun {
 
   /** Prompts OpenCode and records its events until it is idle. */
   async #converse(server: OpenCodeServer): Promise<void> {
-    const { sdk, cwd, from, fork, restart, continuation } = this.#given;
+    const { sdk, cwd, onInvalid } = this.#options;
+    const { from, fork, continuation } = this.#context;
     const { client, respondTo } = await connect(this.#run, server, { sdk, cwd });
     this.#client = client;
     if (this.#run.prompt.tools.length > 0) await toolsReached(this.#run, client);
-    const start = await openOpenCodeSession(this.#run, client, { from, fork, restart });
+    const start = await openOpenCodeSession(this.#run, client, {
+      from: from?.sessionId,
+      fork,
+      restart: onInvalid === 'restart',
+    });
     await this.#pluginLoaded();
     this.#sessionId = start.sessionId;
     await this.#captures.begun();
@@ -254,7 +250,7 @@ class OpenCodeRun {
   }
 
   #config(plugin: string): Record<string, unknown> {
-    const { config, model } = this.#given;
+    const { config = {}, model } = this.#options;
     return {
       autoupdate: false,
       share: 'disabled',
@@ -272,7 +268,7 @@ class OpenCodeRun {
       // In words: a session that was asked with OpenCode's own `format` can be neither read nor forked again (1.18).
       ...(output ? [`${ANSWER_AS_JSON}\n${JSON.stringify(output.jsonSchema)}`] : []),
     ];
-    const [providerID = '', ...rest] = this.#given.model?.split('/') ?? [];
+    const [providerID = '', ...rest] = this.#options.model?.split('/') ?? [];
     return {
       ...(instructions.length > 0 && { system: instructions.join('\n\n') }),
       ...(rest.length > 0 && { model: { providerID, modelID: rest.join('/') } }),

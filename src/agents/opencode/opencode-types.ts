@@ -1,4 +1,6 @@
 /** The parts of `@opencode-ai/sdk` that the adapter uses, as far as it uses them; `test/agents` runs against the real one. */
+import type { AgentState } from '../agent-state.ts';
+import type { StatefulOptions } from '../stateful-adapter.ts';
 
 interface Reply<T> {
   readonly data?: T | undefined;
@@ -93,4 +95,25 @@ export interface OpenCodeSdk {
     directory: string;
     headers: Readonly<Record<string, string>>;
   }): OpenCodeClient;
+}
+
+/** Options of `openCodeAdapter`. */
+export interface OpenCodeOptions extends StatefulOptions {
+  /** Where the agent works. */
+  readonly cwd?: string;
+  /** `provider/model`, as OpenCode names it. */
+  readonly model?: string;
+  /** OpenCode's program; `opencode` on the path unless given. */
+  readonly command?: string;
+  /** The agent's whole environment; by default this process's. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** OpenCode's configuration: providers, permissions, agents. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** The SDK's module; by default the installed package. */
+  readonly sdk?: OpenCodeSdk;
+}
+
+/** What OpenCode needs to continue: the id of its session, and the fields that validation checks (D25). */
+export interface OpenCodeState extends AgentState {
+  readonly adapterType: 'opencode';
 }
