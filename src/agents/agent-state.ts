@@ -34,7 +34,7 @@ const TEXTS = [
   'promptHash',
 ] as const;
 
-/** Defines the state of one kind of agent. Its fields are checked: every agent's state has those of `AgentState` (D25). */
+/** Defines the state of one kind of agent. Its fields are checked: every agent's state has those of `AgentState`. */
 export function defineAgentState<T extends AgentState>(adapterType: T['adapterType']): AdapterStateType<T> {
   return defineCheckedState<T>(adapterType, problemOf, (state) => state.sessionId !== '' && !state.complete);
 }
@@ -73,7 +73,7 @@ export interface ResumeSurroundings {
 /** A day: the default `maxAge` of strict validation. */
 export const DEFAULT_MAX_AGE: number = 24 * 60 * 60 * 1000;
 
-/** Throws when a state may not be resumed from here and now (D29). */
+/** Throws when a state may not be resumed from here and now. */
 export function validateState(state: AgentState, around: ResumeSurroundings): void {
   const { validation, workspacePath, prompt, clock, maxAge } = around;
   if (validation === 'none') return;

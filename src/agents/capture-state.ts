@@ -6,7 +6,7 @@ import { latestSnapshot } from './adapter-states.ts';
 import type { AgentState } from './agent-state.ts';
 import type { CaptureStrategy } from './stateful-adapter.ts';
 
-/** Records a state in the log, as the successor of the evaluation's newest of its kind (D25). */
+/** Records a state in the log, as the successor of the evaluation's newest of its kind. */
 export async function recordState<T extends AdapterState>(
   run: Run,
   type: AdapterStateType<T>,
@@ -53,7 +53,7 @@ export function captureState<T extends AgentState>(
   return recordState(run, type, { ...agent, ...shared });
 }
 
-/** When a running agent's state is captured (D24). */
+/** When a running agent's state is captured. */
 export class CaptureSchedule {
   readonly #run: Run;
   readonly #capture: () => Promise<AdapterStateSnapshot | undefined>;

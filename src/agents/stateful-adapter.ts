@@ -4,7 +4,7 @@ import type { ProviderAdapter } from '../loop/evaluate/provider-adapter.ts';
 import type { AnySession } from '../session/session.ts';
 
 /**
- * When an adapter's state is captured (D24). The start of its session is always captured, for without it nothing can be
+ * When an adapter's state is captured. The start of its session is always captured, for without it nothing can be
  * resumed; and the end.
  */
 export type CaptureStrategy =
@@ -14,7 +14,7 @@ export type CaptureStrategy =
   /** Every so many milliseconds. */
   | { readonly periodic: number };
 
-/** How a captured state is judged before it is resumed from (D29): workspace, prompt and age; that it can be resumed; nothing. */
+/** How a captured state is judged before it is resumed from: workspace, prompt and age; that it can be resumed; nothing. */
 export type ResumeValidation = 'strict' | 'relaxed' | 'none';
 
 /** What every stateful adapter is configured with. */
@@ -29,7 +29,7 @@ export interface StatefulOptions {
   readonly maxAge?: number;
   /** What to do with a state that validation rejects: throw, or begin again. */
   readonly onInvalid?: 'throw' | 'restart';
-  /** Resume in a copy of the agent's session (the default), or continue the session itself (D28). */
+  /** Resume in a copy of the agent's session (the default), or continue the session itself. */
   readonly fork?: boolean;
   /** The message to the agent when it is resumed in the middle. */
   readonly continuation?: string;

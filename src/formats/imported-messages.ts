@@ -23,7 +23,7 @@ type ReadMessage = Without<
   'id' | 'evaluationId' | 'conversationId' | 'sequence' | 'turn' | 'promptNs' | 'promptKey' | 'createdAt'
 > & { readonly id?: string; readonly createdAt?: string };
 
-/** Gives messages their place: ids, sequence and turns as the loop would have counted them (D15). */
+/** Gives messages their place: ids, sequence and turns as the loop would have counted them. */
 export class ImportedMessages {
   readonly messages: ConversationMessage[] = [];
   readonly #options: Required<MessageImportOptions>;

@@ -38,7 +38,7 @@ export interface CuratedRequest {
   readonly record: CurationRecord;
   /** What had to be repaired, in the manager's output or in the record. */
   readonly repairs: readonly Repair[];
-  /** Summaries to make and record before asking again, with the same `previous` (D56). Sending without them is allowed. */
+  /** Summaries to make and record before asking again, with the same `previous`. Sending without them is allowed. */
   readonly needs: readonly SummaryRequest[];
   /** Summaries that a later request will need: make them in the background and send this one without them. */
   readonly ahead: readonly SummaryRequest[];

@@ -88,17 +88,13 @@ export function aiSdkModel(languageModel: AiSdkLanguageModel, options: AiSdkMode
     provider,
     modelId,
     async *stream(request) {
-      const { signal } = request;
-      signal?.throwIfAborted();
+      request.signal?.throwIfAborted();
+      const context = { languageModel, version, options, rules, request };
       const collector = new ResponseCollector({ rules, turn: request.turn });
       const paused: ConversationMessage[] = [];
       for (let pauses = 0; ; pauses++) {
-        const call = (prompt: LanguageModelV4Message[]): PromiseLike<Opened> => {
-          const callOptions = optionsFor(version, callOptionsFor(prompt, { request, options, provider, rules }));
-          return languageModel.doStream(callOptions as never);
-        };
-        const opened = await open(call, { messages: [...request.messages, ...paused], rules, signal });
-        yield* readParts(opened, { collector, signal, onWarning: options.onWarning });
+        const opened = await open(context, [...request.messages, ...paused]);
+        yield* readParts(context, opened, collector);
         if (collector.finish?.raw !== 'pause_turn' || pauses === MAX_PAUSES) break;
         paused.length = 0;
         paused.push(pausedMessage(collector, request));
@@ -147,18 +143,22 @@ function versionOf(languageModel: AiSdkLanguageModel): SpecificationVersion {
 
 type Opened = Awaited<ReturnType<AiSdkLanguageModel['doStream']>>;
 
+/** One request of one model. */
+interface RequestContext {
+  readonly languageModel: AiSdkLanguageModel;
+  readonly version: SpecificationVersion;
+  readonly options: AiSdkModelOptions;
+  readonly rules: ProviderRules;
+  readonly request: ModelRequest;
+}
+
 /** Opens the stream; when the provider refuses the reasoning that is sent back, opens it once more without reasoning. */
-async function open(
-  call: (prompt: LanguageModelV4Message[]) => PromiseLike<Opened>,
-  options: {
-    readonly messages: readonly ConversationMessage[];
-    readonly rules: ProviderRules;
-    readonly signal: AbortSignal | undefined;
-  },
-): Promise<Opened> {
-  const { messages, rules, signal } = options;
+async function open(context: RequestContext, messages: readonly ConversationMessage[]): Promise<Opened> {
+  const { languageModel, version, rules } = context;
+  const { signal } = context.request;
   const ask = async (prompt: LanguageModelV4Message[]): Promise<Opened> => {
-    const asked = Promise.resolve(call(prompt));
+    const callOptions = optionsFor(version, callOptionsFor(context, prompt));
+    const asked = Promise.resolve(languageModel.doStream(callOptions as never));
     try {
       return await untilAborted(asked, signal);
     } catch (error) {
@@ -186,14 +186,10 @@ function hasReasoning({ role, content }: LanguageModelV4Message): boolean {
 }
 
 async function* readParts(
+  { options, request: { signal } }: RequestContext,
   opened: Opened,
-  options: {
-    readonly collector: ResponseCollector;
-    readonly signal: AbortSignal | undefined;
-    readonly onWarning: AiSdkModelOptions['onWarning'];
-  },
+  collector: ResponseCollector,
 ): AsyncIterable<ModelPart> {
-  const { collector, signal, onWarning } = options;
   const reader = opened.stream.getReader();
   // Ends a read that is waiting, even if the provider does not heed the signal.
   const cancel = (): void => void reader.cancel(signal?.reason).catch(() => undefined);
@@ -204,7 +200,7 @@ async function* readParts(
       signal?.throwIfAborted();
       if (done) break;
       if (value.type === 'error') throw value.error;
-      if (value.type === 'stream-start') for (const warning of value.warnings) onWarning?.(warning);
+      if (value.type === 'stream-start') for (const warning of value.warnings) options.onWarning?.(warning);
       yield* collector.receive(value);
     }
     if (!collector.finish || collector.finish.cut) {
@@ -220,23 +216,10 @@ async function* readParts(
 }
 
 function callOptionsFor(
+  { request, options, rules, languageModel: { provider } }: RequestContext,
   prompt: LanguageModelV4Message[],
-  context: {
-    readonly request: ModelRequest;
-    readonly options: AiSdkModelOptions;
-    readonly provider: string;
-    readonly rules: ProviderRules;
-  },
 ): LanguageModelV4CallOptions {
-  const { request, provider } = context;
-  const {
-    tools: providerTools = {},
-    providerOptions,
-    onWarning: _,
-    stopSequences,
-    headers,
-    ...settings
-  } = context.options;
+  const { tools: providerTools = {}, providerOptions, onWarning: _, stopSequences, headers, ...settings } = options;
   const tools: NonNullable<LanguageModelV4CallOptions['tools']> = [];
   const fromProvider = (name: string, { id, args }: ProviderTool): void => {
     tools.push({ type: 'provider', id: id as `${string}.${string}`, name, args: { ...args } });
@@ -247,7 +230,7 @@ function callOptionsFor(
     else tools.push({ type: 'function', name, description, inputSchema: { ...inputSchema } });
   }
   for (const [name, tool] of Object.entries(providerTools)) fromProvider(name, tool);
-  const offered = tools.length > 0 || !context.rules.api.declaredTools ? tools : formerTools(prompt);
+  const offered = tools.length > 0 || !rules.api.declaredTools ? tools : formerTools(prompt);
   const merged = { ...defaultsOf(provider, request) };
   for (const [key, value] of Object.entries(providerOptions ?? {})) merged[key] = { ...merged[key], ...value };
   const hasOptions = Object.values(merged).some((fields) => Object.keys(fields).length > 0);

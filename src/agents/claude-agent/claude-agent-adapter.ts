@@ -26,7 +26,7 @@ import type {
   ClaudeTranscriptEntry,
 } from './sdk-types.ts';
 
-/** What the Claude Agent SDK needs to continue: the id of its session, and the fields that validation checks (D25). */
+/** What the Claude Agent SDK needs to continue: the id of its session, and the fields that validation checks. */
 export interface ClaudeAgentState extends AgentState {
   readonly adapterType: 'claude-agent-sdk';
   /** What its session had cost when this evaluation began. */

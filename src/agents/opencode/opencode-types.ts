@@ -113,7 +113,7 @@ export interface OpenCodeOptions extends StatefulOptions {
   readonly sdk?: OpenCodeSdk;
 }
 
-/** What OpenCode needs to continue: the id of its session, and the fields that validation checks (D25). */
+/** What OpenCode needs to continue: the id of its session, and the fields that validation checks. */
 export interface OpenCodeState extends AgentState {
   readonly adapterType: 'opencode';
 }

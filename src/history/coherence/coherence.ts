@@ -57,14 +57,14 @@ export interface RepairOptions extends CoherenceOptions {
   readonly provider?: Provider;
 }
 
-/** Checks pairing and order and, against `original`, that nothing was moved, invented or lost that must stay (D32). */
+/** Checks pairing and order and, against `original`, that nothing was moved, invented or lost that must stay. */
 export function checkCoherence(messages: readonly ConversationMessage[], options: CoherenceOptions = {}): Coherence {
   return check(messages, options.original && new Origin(options.original));
 }
 
 /**
  * Returns the messages made coherent, deterministically, and what had to be repaired. With nothing to repair it returns the same
- * array. What was dropped stays dropped; a call whose result was dropped gets a short placeholder (D65).
+ * array. What was dropped stays dropped; a call whose result was dropped gets a short placeholder.
  */
 export function repairCoherence(
   messages: readonly ConversationMessage[],

@@ -52,7 +52,7 @@ export interface ReplayOptions extends Pick<CurateRequestOptions, 'estimator'> {
 
 /**
  * Runs a manager over a recorded conversation, a session's or a list of messages, and reports what each request would have held, its
- * tokens and how much of the prompt cache it would have kept. The requests are those that the loop would have sent (D35).
+ * tokens and how much of the prompt cache it would have kept. The requests are those that the loop would have sent.
  */
 export function replayCuration(
   source: SessionView | readonly ConversationMessage[],

@@ -10,7 +10,7 @@ import { messagesOf } from './view-messages.ts';
 
 /** How much stays, and what matters. */
 export interface KeepImportantOptions {
-  /** The most groups to send, beside those that always are (D31). */
+  /** The most groups to send, beside those that always are. */
   readonly size: number;
   /** How many are left when there are more: below `size` they are dropped in batches and the prompt cache holds in between. */
   readonly low?: number;

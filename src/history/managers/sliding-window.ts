@@ -6,7 +6,7 @@ import { dropBefore } from './view.ts';
 
 /** How wide the window is. */
 export interface SlidingWindowOptions {
-  /** The most groups to send, beside those that always are (D31). */
+  /** The most groups to send, beside those that always are. */
   readonly size: number;
   /**
    * What is left when the window is full. Below `size` the window folds: it grows to `size`, drops to `low` and grows again,
@@ -20,8 +20,8 @@ const KNOWN: KnownOptions<SlidingWindowOptions> = { size: true, low: true };
 
 /**
  * Sends the newest groups: an assistant message and its results are one group, every other message is one. The leading system,
- * first user, newest user and newest system messages, the user message that started the evaluation (D61) and the newest group are
- * always sent; `size: 0` sends just those (D31).
+ * first user, newest user and newest system messages, the user message that started the evaluation and the newest group are
+ * always sent; `size: 0` sends just those.
  */
 export function slidingWindow(options: SlidingWindowOptions): BuiltInManager {
   refuseUnknownOptions('slidingWindow', options, KNOWN);

@@ -46,7 +46,7 @@ const KNOWN: KnownOptions<SummarizeOptions> = {
 };
 
 /**
- * Replaces the oldest groups by a summary. The manager only names what it needs (D56): the loop makes it, once, and records it,
+ * Replaces the oldest groups by a summary. The manager only names what it needs: the loop makes it, once, and records it,
  * so that a resumed or replayed conversation uses the same one. Each summary takes in the one before it. Until it is there, or when
  * it cannot be made, the request is sent with the summary before and the groups since. The first user message is never summarised.
  * With `ahead` the next summary is made before it is needed: it has the same range and text, so requests are the same with and without.

@@ -6,7 +6,7 @@ import { reshape } from './view.ts';
 
 /** How long a result may be. */
 export interface TruncateToolResultsOptions {
-  /** The most characters of a result's text, the suffix among them; never less than the suffix (D34). */
+  /** The most characters of a result's text, the suffix among them; never less than the suffix. */
   readonly maxLength?: number;
   /** What a shortened text ends with. */
   readonly suffix?: string;
