@@ -41,12 +41,12 @@ export interface AgentKind<T extends AgentState> {
   readonly stateType: AdapterStateType<T>;
   readonly options: StatefulOptions;
   readonly workspacePath: string;
-  /** Whether the agent's own record of a session is still there. */
-  exists(session: AnySession, state: T): Promise<boolean>;
+  /** Whether the agent's own record of a session is still there; absent: only a run of the agent finds out. */
+  exists?(session: AnySession, state: T): Promise<boolean>;
   /** Removes what runs that died have left on this host, other than processes: those have ended. */
   cleanUp?(session: AnySession): void;
   /** Records what the agent's own record has and the log lacks. Leftover processes have ended, the state is valid. */
-  catchUp(run: Run, state: T | undefined): Promise<void>;
+  catchUp?(run: Run, state: T | undefined): Promise<void>;
   /** Runs the agent until it has nothing more to do, recording as it works. `from` is its last state, of this evaluation or of the one before. */
   ask(run: Run, context: AskContext<T>): Promise<void>;
   /** The tools that the agent brings itself. */
@@ -161,7 +161,7 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
     if (evaluation && isOpen(evaluation)) {
       return { options: { ...base, resume: { evaluationId: evaluation.id } }, from: undefined };
     }
-    if (!(await kind.exists(session, judged))) {
+    if (kind.exists && !(await kind.exists(session, judged))) {
       if (options.onInvalid === 'restart') return { options: { ...base, resume: false }, from: undefined };
       throw new HoldfastError(
         'SESSION_NOT_FOUND',
@@ -224,7 +224,7 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
         await endOrphans(session);
         kind.cleanUp?.(session);
         await interruptLeftSubagents(running);
-        await kind.catchUp(running, state);
+        await kind.catchUp?.(running, state);
       },
       async ask(running, turn) {
         const own = newestOf(running.evaluationId);

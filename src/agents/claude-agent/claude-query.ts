@@ -19,7 +19,7 @@ import { ClaudeSteers } from './claude-steers.ts';
 import type { ClaudeAgentSdk, ClaudeHookInput, ClaudeMessage, ClaudeQuery, ClaudeSpawnOptions } from './sdk-types.ts';
 
 /** What one run of Claude Code is started with. */
-export interface ClaudeQueryOptions {
+export interface ClaudeRunOptions {
   readonly sdk: ClaudeAgentSdk;
   readonly prompt: UserMessage['content'];
   /** Options for the SDK's `query`: the caller's, and those that name the session. */
@@ -36,13 +36,13 @@ const HOOK_TIMEOUT_S = 3_600;
 const STREAM_END_MS = 5_000;
 
 /** Runs Claude Code once, recording as it goes; returns when it is done, or when the log has to be asked what is next. */
-export async function runClaudeQuery(run: Run, given: ClaudeQueryOptions): Promise<void> {
+export async function runClaudeQuery(run: Run, given: ClaudeRunOptions): Promise<void> {
   await new ClaudeQueryRun(run, given).toEnd();
 }
 
 class ClaudeQueryRun {
   readonly #run: Run;
-  readonly #given: ClaudeQueryOptions;
+  readonly #given: ClaudeRunOptions;
   readonly #conversations: ClaudeConversations;
   readonly #captures: CaptureSchedule;
   readonly #tools: ToolRunner;
@@ -60,7 +60,7 @@ class ClaudeQueryRun {
   #limit: unknown;
   #result: ClaudeMessage | undefined;
 
-  constructor(run: Run, given: ClaudeQueryOptions) {
+  constructor(run: Run, given: ClaudeRunOptions) {
     this.#run = run;
     this.#given = given;
     this.#conversations = new ClaudeConversations(run);

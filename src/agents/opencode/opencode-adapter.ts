@@ -37,8 +37,7 @@ export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter 
     stateType: openCodeState,
     options,
     workspacePath: cwd,
-    exists: async () => true, // only OpenCode knows: the run finds out
-    catchUp: async () => {}, // our log is written before OpenCode acts: it is never behind in what matters
+    // No `catchUp`: our log is written before OpenCode acts, so it is never behind in what matters.
     builtIn: { has: isBuiltIn, effect: openCodeEffect, isSubagentCall: (name) => name === SUBAGENT_TOOL },
     async ask(run, context) {
       checkBudget(run, context.turn);
