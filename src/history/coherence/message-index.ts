@@ -109,25 +109,12 @@ export class MessageIndex {
    * the one that started the evaluation (D61), the newest system message, the newest group, what was added, and what `preserve` names.
    */
   fixedGroups(preserve: Preserve | undefined): readonly number[] {
-    const fixed = this.#head();
-    addAfter(fixed, this.groups - 1);
-    return preserve || this.additions.length > 0 ? this.#alsoPreserved(fixed, preserve ?? {}) : fixed;
-  }
-
-  /** What is fixed before the newest group. */
-  #head(): number[] {
     const { firstUser, beganUser, newestUser, newestSystem } = this;
     const fixed: number[] = [];
     for (let group = 0; group < this.leading; group++) fixed.push(group);
-    // Ascending, wherever the newest system message stands, and each once.
-    if (newestSystem < firstUser) addAfter(fixed, newestSystem);
-    addAfter(fixed, firstUser);
-    if (newestSystem < beganUser) addAfter(fixed, newestSystem);
-    addAfter(fixed, beganUser);
-    if (newestSystem < newestUser) addAfter(fixed, newestSystem);
-    addAfter(fixed, newestUser);
-    addAfter(fixed, newestSystem);
-    return fixed;
+    for (const group of [firstUser, beganUser, newestUser, newestSystem].sort((a, b) => a - b)) addAfter(fixed, group);
+    addAfter(fixed, this.groups - 1);
+    return preserve || this.additions.length > 0 ? this.#alsoPreserved(fixed, preserve ?? {}) : fixed;
   }
 
   #alsoPreserved(fixed: readonly number[], preserve: Preserve): readonly number[] {
