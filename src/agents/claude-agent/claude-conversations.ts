@@ -97,7 +97,7 @@ export class ClaudeConversations {
   }
 
   async #assistant(message: ClaudeMessage): Promise<void> {
-    const response = message.message as { readonly id: string; readonly model?: string; readonly usage?: unknown };
+    const response = message.message as ResponseMessage;
     if (response.model === '<synthetic>') return; // written by the program, not by the model
     const conversation = await this.#conversation(message);
     if (conversation.responseId !== response.id) await this.#flush(conversation);
@@ -163,7 +163,7 @@ export class ClaudeConversations {
       ns: 'claude-agent',
       type: String(message.subagent_type ?? 'agent'),
     });
-    const conversation = new Conversation(run, parent);
+    const conversation = new Conversation(run);
     this.#subagents.set(parent, conversation);
     return conversation;
   }
@@ -182,29 +182,32 @@ interface StreamEvent {
   readonly delta?: { readonly text?: string; readonly thinking?: string; readonly partial_json?: string };
 }
 
+/** A response of the SDK's, as far as it is the same for all its pieces. */
+interface ResponseMessage {
+  readonly id: string;
+  readonly model?: string;
+  readonly usage?: unknown;
+  readonly at?: string | undefined;
+}
+
 /** One conversation while it is streamed: the response so far, not yet recorded. */
 class Conversation {
   readonly recorder: ConversationRecorder;
-  readonly parentToolUseId: string | undefined;
   /** The write that was begun last. */
   writing: Promise<void> = Promise.resolve();
-  #id: string | undefined;
-  /** The response that is being streamed. */
+  #message: ResponseMessage | undefined;
+  /** The id of the response that is being streamed, and its usage so far. */
   #streaming: string | undefined;
-  #model: string | undefined;
-  #at: string | undefined;
-  #usage: Usage | undefined;
   #streamed: Usage | undefined;
   #blocks: ClaudeBlock[] = [];
   readonly #open = new Map<number, Block>();
 
-  constructor(run: Run, parentToolUseId?: string) {
-    this.parentToolUseId = parentToolUseId;
+  constructor(run: Run) {
     this.recorder = new ConversationRecorder(run);
   }
 
   get responseId(): string | undefined {
-    return this.#id;
+    return this.#message?.id;
   }
 
   buffered(callId: string): boolean {
@@ -213,7 +216,7 @@ class Conversation {
 
   /** Whether a stream will show when the response is whole. */
   get isStreamed(): boolean {
-    return this.#id !== undefined && this.#id === this.#streaming;
+    return this.#message !== undefined && this.#message.id === this.#streaming;
   }
 
   begin(message: StreamEvent['message']): void {
@@ -231,33 +234,20 @@ class Conversation {
     if (outputTokens !== undefined && this.#streamed) this.#streamed = { ...this.#streamed, outputTokens };
   }
 
-  add(
-    message: {
-      readonly id: string;
-      readonly model?: string;
-      readonly usage?: unknown;
-      readonly at: string | undefined;
-    },
-    blocks: readonly ClaudeBlock[],
-  ): void {
-    this.#id = message.id;
+  add(message: ResponseMessage, blocks: readonly ClaudeBlock[]): void {
+    this.#message = message;
     if (!this.isStreamed) this.#streamed = undefined; // that stream broke off
-    this.#model = message.model;
-    this.#at = message.at;
-    this.#usage = readUsage(message.usage);
     this.#blocks.push(...blocks);
   }
 
   /** The response so far. Its usage goes with the first piece. */
   takeResponse(): Parameters<ConversationRecorder['recordResponse']>[0] | undefined {
-    if (this.#id === undefined || this.#blocks.length === 0) return undefined;
-    const first = !this.recorder.hasResponse(this.#id);
+    if (!this.#message || this.#blocks.length === 0) return undefined;
+    const { id, model, at, usage } = this.#message;
+    const isFirst = !this.recorder.hasResponse(id);
     const response = {
-      providerMessageId: this.#id,
-      ...readResponse(this.#blocks),
-      usage: first ? (this.#streamed ?? this.#usage) : undefined,
-      model: this.#model,
-      at: this.#at,
+      ...{ providerMessageId: id, model, at, ...readResponse(this.#blocks) },
+      usage: isFirst ? (this.#streamed ?? readUsage(usage)) : undefined,
     };
     this.#blocks = [];
     this.#streamed = undefined;

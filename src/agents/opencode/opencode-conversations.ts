@@ -15,6 +15,14 @@ interface Conversation {
   readonly callId?: string;
 }
 
+interface OpenCodeConversationsOptions {
+  readonly sessionId: string;
+  /** Messages that were there before this run: a fork copies them. */
+  readonly old: ReadonlySet<string>;
+  /** Called after a result is recorded. */
+  readonly used: () => Promise<void>;
+}
+
 /**
  * Records OpenCode's events as they arrive: the session's conversation, and each child session's as a child
  * conversation. OpenCode starts tools while a response is still being streamed, so a response is recorded in pieces (D57).
@@ -27,25 +35,17 @@ export class OpenCodeConversations {
   readonly #callIds = new Map<string, string>();
   readonly #newest = new Map<string, string>();
   readonly #waiting = new Map<string, () => void>();
-  /** Messages that were there before this run: a fork copies them. */
-  readonly #old: ReadonlySet<string>;
+  readonly #options: OpenCodeConversationsOptions;
   /** Events are handled in the order of their arrival. */
   #last: Promise<unknown> = Promise.resolve();
-  readonly #used: () => Promise<void>;
-  readonly #sessionId: string;
   #busy = false;
   /** OpenCode has responded, or will not. */
   #over = false;
   /** The newest error, unless a response followed it. */
   #problem: unknown;
 
-  constructor(
-    run: Run,
-    options: { readonly sessionId: string; readonly old: ReadonlySet<string>; readonly used: () => Promise<void> },
-  ) {
-    this.#old = options.old;
-    this.#used = options.used;
-    this.#sessionId = options.sessionId;
+  constructor(run: Run, options: OpenCodeConversationsOptions) {
+    this.#options = options;
     this.#conversations.set(options.sessionId, { recorder: new ConversationRecorder(run), responses: new Map() });
   }
 
@@ -104,7 +104,8 @@ export class OpenCodeConversations {
   /** Resolves when the event of a response has arrived: the events before it are in the log. */
   async messageArrived(sessionId: string, messageId: string): Promise<void> {
     const hasArrived = (): boolean =>
-      this.#old.has(messageId) || this.#conversations.get(sessionId)?.responses.get(messageId)?.info !== undefined;
+      this.#options.old.has(messageId) ||
+      this.#conversations.get(sessionId)?.responses.get(messageId)?.info !== undefined;
     while (!hasArrived()) await new Promise<void>((resolve) => this.#waiting.set(messageId, resolve));
   }
 
@@ -128,7 +129,7 @@ export class OpenCodeConversations {
 
   async #take({ type, properties }: OpenCodeEvent): Promise<void> {
     const { info, part, sessionID } = properties;
-    if (sessionID === this.#sessionId) this.#progress(type, properties);
+    if (sessionID === this.#options.sessionId) this.#progress(type, properties);
     if (type === 'session.status' && properties.status?.type === 'idle') await this.#finishAll(sessionID);
     else if (type === 'message.part.updated' && part) await this.#part(part);
     else if (type === 'message.part.delta') await this.#delta(properties);
@@ -137,7 +138,7 @@ export class OpenCodeConversations {
 
   async #part(part: OpenCodePart): Promise<void> {
     const conversation = await this.#conversation(part.sessionID);
-    if (!conversation || this.#old.has(part.messageID)) return;
+    if (!conversation || this.#options.old.has(part.messageID)) return;
     const response = responseOf(conversation, part.messageID);
     response.take(part);
     if (response.over) await this.#flush(conversation, response, part.messageID); // it was not all
@@ -155,7 +156,7 @@ export class OpenCodeConversations {
       return;
     }
     const outcome = status === 'completed' ? resultOf(output ?? '', part.tool ?? '') : failure(error ?? 'failed');
-    if (await conversation.recorder.recordResult(callId, outcome)) await this.#used();
+    if (await conversation.recorder.recordResult(callId, outcome)) await this.#options.used();
     await this.#endChild(callId);
   }
 
@@ -207,12 +208,12 @@ export class OpenCodeConversations {
 
   async #message(info: OpenCodeMessage): Promise<void> {
     const conversation = await this.#conversation(info.sessionID);
-    if (!conversation || info.role !== 'assistant' || this.#old.has(info.id)) return;
+    if (!conversation || info.role !== 'assistant' || this.#options.old.has(info.id)) return;
     const response = responseOf(conversation, info.id);
     response.info = info;
     this.#waiting.get(info.id)?.();
     if (info.time.completed === undefined) return;
-    if (info.sessionID === this.#sessionId) this.#problem = info.error;
+    if (info.sessionID === this.#options.sessionId) this.#problem = info.error;
     if (response.isComplete) await this.#finish(conversation, response, info.id);
   }
 
