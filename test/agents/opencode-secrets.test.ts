@@ -112,6 +112,6 @@ test('a session that was opened beside ours may not send requests to the model, 
   expect(response.message).toBeUndefined();
   expect(response).toMatchObject({ status: 'completed', text: 'done' });
   expect(server.requests.map(({ script }) => script)).toEqual(['main', 'main']);
-  const told = session.messages().flatMap((message) => (message.role === 'tool' ? [textOf(message)] : []));
-  expect(told.join()).toContain('not the session');
+  const results = session.messages().flatMap((message) => (message.role === 'tool' ? [textOf(message)] : []));
+  expect(results.join()).toContain('not the session');
 });
