@@ -12,6 +12,7 @@ export const ENTRIES: Readonly<Record<string, string>> = {
   'holdfast/sqlite': 'docs/storage.md',
   'holdfast/postgres': 'docs/postgres.md',
   'holdfast/history': 'docs/history.md',
+  'holdfast/inspect': 'docs/history.md',
   'holdfast/conversation': 'docs/conversation.md',
   'holdfast/transcripts': 'docs/transcripts.md',
   'holdfast/claude-agent': 'docs/agents.md',

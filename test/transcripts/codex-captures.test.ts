@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { BlockList } from '../../src/conversation/blocks.ts';
 import { usageTotals } from '../../src/conversation/selectors.ts';
 import { type ConversationMessage, callsOf } from '../../src/core/log/messages.ts';
-import { canSend } from '../../src/history/can-send.ts';
+import { canSend } from '../../src/history/coherence/coherence.ts';
 import { exportConversation } from '../../src/importers/export-conversation.ts';
 import { createAdapter, definePrompt, memoryStore, openSession, scriptedModel } from '../../src/index.ts';
 import { parseTranscript, transcriptToMessages } from '../../src/transcripts/parse-transcript.ts';

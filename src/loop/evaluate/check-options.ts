@@ -40,7 +40,11 @@ const BUDGET: KnownOptions<Budget> = {
   maxCostUsd: true,
   over: true,
 };
-const LIMITS: KnownOptions<NonNullable<EvaluateOptions['limits']>> = { model: true, maxTokens: true };
+const LIMITS: KnownOptions<NonNullable<EvaluateOptions['limits']>> = {
+  model: true,
+  maxTokens: true,
+  maxOutputTokens: true,
+};
 
 /** Refuses options that do not exist, and numbers that would make the loop spin or stand still. */
 export function checkOptions(options: EvaluateOptions, of: 'evaluate' | 'ctx.evaluate' = 'evaluate'): void {

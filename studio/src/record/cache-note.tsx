@@ -1,4 +1,4 @@
-import type { DifferingSide, RequestPoint } from 'holdfast/history';
+import type { DifferingSide, RequestPoint } from 'holdfast/inspect';
 import { visible } from '../conversation/tools/ansi.ts';
 import { type CacheVerdict, cacheSentence, cacheVerdict } from './cache-sentence.ts';
 

@@ -1,5 +1,5 @@
 /** The rows of a request with long runs of one fate folded, so that what changed can be seen. */
-import type { RequestFate, RequestRow } from 'holdfast/history';
+import type { RequestFate, RequestRow } from 'holdfast/inspect';
 
 /** A row, or a run of messages that were all sent as they are recorded, or all left out. */
 export type ShownRow =

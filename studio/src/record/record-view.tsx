@@ -1,4 +1,4 @@
-import type { RequestPoint, RequestTotals } from 'holdfast/history';
+import type { RequestPoint, RequestTotals } from 'holdfast/inspect';
 import type { RequestList } from 'holdfast/server';
 import type { ReactNode } from 'react';
 import { sessionPath } from '../api/server.ts';

@@ -1,4 +1,4 @@
-import type { RequestPoint } from 'holdfast/history';
+import type { RequestPoint } from 'holdfast/inspect';
 import { type KeyboardEvent, memo, useId } from 'react';
 import { compact } from '../ui/format.ts';
 import { useWidth } from '../ui/use-width.ts';

@@ -1,4 +1,4 @@
-import type { RequestPoint } from 'holdfast/history';
+import type { RequestPoint } from 'holdfast/inspect';
 import type { RequestDetail as Detail } from 'holdfast/server';
 import { type ReactNode, useState } from 'react';
 import { sessionPath } from '../api/server.ts';

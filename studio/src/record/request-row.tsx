@@ -1,5 +1,5 @@
 import type { ConversationMessage } from 'holdfast';
-import type { RequestFate, RequestRow as Row } from 'holdfast/history';
+import type { RequestFate, RequestRow as Row } from 'holdfast/inspect';
 import type { TextPiece } from 'holdfast/server';
 import { memo, type ReactNode, useState } from 'react';
 import { readJson, sessionPath } from '../api/server.ts';

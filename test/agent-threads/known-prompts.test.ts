@@ -59,55 +59,55 @@ const CASES = [
     name: 'a steer that was recorded and not handed over is sent next',
     lines: [prompt('go'), called, result],
     messages: [user('go'), call, outcome, user('steer')],
-    told: ['steer'],
+    sent: ['steer'],
   },
   {
     name: 'a steer that the transcript has as a queued command is not sent again',
     lines: [prompt('go'), called, result, queued('steer')],
     messages: [user('go'), call, outcome, user('steer')],
-    told: undefined,
+    sent: undefined,
   },
   {
     name: 'a steer that the transcript has as a prompt of its own is not sent again',
     lines: [prompt('go'), called, result, prompt('steer')],
     messages: [user('go'), call, outcome, user('steer')],
-    told: undefined,
+    sent: undefined,
   },
   {
     name: 'of two steers only the one that the transcript lacks is sent',
     lines: [prompt('go'), called, result, queued('one')],
     messages: [user('go'), call, outcome, user('one'), user('two')],
-    told: ['two'],
+    sent: ['two'],
   },
   {
     name: 'a steer with the text of the prompt is another message',
     lines: [prompt('go'), called, result],
     messages: [user('go'), call, outcome, user('go')],
-    told: ['go'],
+    sent: ['go'],
   },
   {
     name: 'messages that were sent as one prompt are recognised',
     lines: [prompt('one', 'two', 'three')],
     messages: [user('one'), user('two', 'three')],
-    told: undefined,
+    sent: undefined,
   },
   {
     name: 'a message whose text is only the beginning of a text is another message',
     lines: [prompt('one two')],
     messages: [user('one')],
-    told: ['one'],
+    sent: ['one'],
   },
   {
     name: 'a steer with a response is not written a second time',
     lines: [prompt('go'), called, result, queued('steer'), answered],
     messages: [user('go'), call, outcome, user('steer'), answer],
-    told: undefined,
+    sent: undefined,
   },
 ] as const;
 
-test.for(CASES)('D61: $name', ({ lines, messages, told }) => {
+test.for(CASES)('D61: $name', ({ lines, messages, sent }) => {
   const prepared = prepareTranscript(transcript(...lines), log(...messages), context);
-  expect(prepared.prompt?.map((part) => (part.type === 'text' ? part.text : part.type))).toEqual(told);
+  expect(prepared.prompt?.map((part) => (part.type === 'text' ? part.text : part.type))).toEqual(sent);
   expect(prepared.missing).toEqual([]);
 });
 
@@ -123,8 +123,8 @@ test('D57, D61: a steer and its response that the transcript lost are written in
 
 test('D57, D61: transcript lines after the newest steer are found, whichever line has the steer', () => {
   const evaluation = { messages: log(user('go'), call, outcome, user('steer')) } as unknown as Evaluation;
-  for (const told of [queued('steer'), prompt('steer'), prompt('steer', 'two')]) {
-    const lines = transcript(prompt('go'), called, result, told, answered);
+  for (const known of [queued('steer'), prompt('steer'), prompt('steer', 'two')]) {
+    const lines = transcript(prompt('go'), called, result, known, answered);
     expect(linesSince(lines, evaluation)).toEqual(lines.slice(4));
   }
   expect(linesSince(transcript(prompt('go'), called, result), evaluation)).toEqual([]);

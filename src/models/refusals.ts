@@ -1,3 +1,10 @@
+/** Why providers fail: what a retry may help, and what only a shorter request does. */
+
+/** Whether asking again may help: a timeout, a conflict, a limit, or the provider's own failure. */
+export function isRetryableStatus(status: number): boolean {
+  return status === 408 || status === 409 || status === 429 || status >= 500;
+}
+
 /** A provider's reason for refusing a request. */
 export interface Refusal {
   readonly status?: number | undefined;
@@ -37,8 +44,8 @@ const TOO_LARGE_FOR_LIMIT = /request too large for/i;
 /** Whether a provider refused a request because it is too long: a shorter one may be accepted, the same one never. Pure. */
 export function isTooLong({ status, code = '', text }: Refusal): boolean {
   if (status === 413) return true;
-  const said = `${code} ${text.slice(0, MOST_TEXT)}`;
-  if (status === 429) return TOO_LARGE_FOR_LIMIT.test(said);
+  const reason = `${code} ${text.slice(0, MOST_TEXT)}`;
+  if (status === 429) return TOO_LARGE_FOR_LIMIT.test(reason);
   if (status !== undefined && (status < 400 || status >= 500 || OTHER_REASONS.has(status))) return false;
-  return TOO_LONG.some((pattern) => pattern.test(said));
+  return TOO_LONG.some((pattern) => pattern.test(reason));
 }

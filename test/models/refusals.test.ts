@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isTooLong, type Refusal } from '../../src/models/too-long.ts';
+import { isTooLong, type Refusal } from '../../src/models/refusals.ts';
 
 describe('a refusal because a request is too long is recognised', () => {
   const refusals: readonly (readonly [string, Refusal])[] = [
