@@ -13,6 +13,9 @@ import { type ApprovalDeadlines, earliestTime, followDeadlines, restoredDeadline
 import { followSource, type SourceSummary, type SummarizedSourceEvent } from './source-summary.ts';
 import type { SummarizedEvent } from './summary-fields.ts';
 
+/** Raise it when the same events fold to another summary: a stored one of another version is folded again. */
+export const SUMMARY_VERSION = 1;
+
 /**
  * One row of a list of sessions, folded from the log. A store holds it beside the log so that listing need not read every log; it can
  * always be folded again.

@@ -57,6 +57,6 @@ export class AppendJoins {
   }
 }
 
-function joined({ sessionId, options, encoded, base, summary }: ReadyAppend): JoinedAppend {
-  return { sessionId, seq: options.expectedSeq + encoded.length, before: base.summary, summary };
+function joined({ sessionId, append: { expectedSeq, events, folded } }: ReadyAppend): JoinedAppend {
+  return { sessionId, seq: expectedSeq + events.length, before: folded.before, summary: folded.after };
 }

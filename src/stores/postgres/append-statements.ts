@@ -1,27 +1,12 @@
-import type { SessionSummary } from '../../core/summary/session-summary.ts';
-import type { AppendOptions } from '../../ports/store.ts';
-import type { EncodedEvent } from '../encoded-event.ts';
+import type { AppendRows } from '../shell/backend.ts';
 import type { PostgresDatabase, Statement } from './database.ts';
 import { usable } from './layout.ts';
 import { idHash } from './session-rows.ts';
 
-/** The state of a session that an append continues: what the statement requires, and the summary that the append adds to. */
-export interface AppendBase {
-  /** Absent for the first append of a session. A key is never used again: it also names the incarnation. */
-  readonly key?: string;
-  readonly incarnation: number | undefined;
-  readonly revision: number;
-  readonly summary: SessionSummary | undefined;
-}
-
-/** An append that is ready to be sent. */
+/** An append that is ready to be sent. A key is never used again: it also names the incarnation. */
 export interface ReadyAppend {
   readonly sessionId: string;
-  readonly encoded: readonly EncodedEvent[];
-  readonly options: AppendOptions;
-  readonly base: AppendBase;
-  /** The summary after the append. */
-  readonly summary: SessionSummary;
+  readonly append: AppendRows<string>;
 }
 
 /** A statement with its values. */
@@ -33,33 +18,25 @@ export interface Query {
 /** Appends of up to so many events are sent with a value for each field; PostgreSQL need not take arrays apart. */
 const FEW = 4;
 
+/** In the order of `summaryValues`. */
+const SUMMARY_COLUMNS = ['summary', 'status', 'work', 'wake_at', 'summary_version'] as const;
 const TEXT_TYPES = new Set(['message/recorded', 'message/interrupted', 'source/recorded']);
 
-/** The columns of a session's row that are derived from its summary. */
-function statusColumns({ summary }: ReadyAppend): readonly unknown[] {
-  return [summary.status ?? null, summary.work ?? null, summary.wakeAt ?? null];
+/** What a summary sets in its session's row; its seq and revision are those of the append. */
+function summaryValues({ append: { summary } }: ReadyAppend): readonly unknown[] {
+  const { data = null, status = null, work = null, wakeAt = null, version = null } = summary ?? {};
+  return [data, status, work, wakeAt, version];
 }
 
-function changesStatus({ base: { summary: before }, summary: after }: ReadyAppend): boolean {
-  if (!before) return true; // the row has none that can be read
-  return after.status !== before.status || after.work !== before.work || after.wakeAt !== before.wakeAt;
-}
-
-function hasText({ encoded }: ReadyAppend): boolean {
-  return encoded.some(({ type }) => TEXT_TYPES.has(type));
-}
-
-/** The columns of a session's row that an append sets. */
-function columnsOf(append: ReadyAppend): readonly unknown[] {
-  const { encoded, base, summary } = append;
-  const changed = summary === base.summary ? null : JSON.stringify(summary);
-  return [encoded.at(-1)?.at ?? '', changed, ...statusColumns(append), hasText(append)];
+function hasText({ append: { events } }: ReadyAppend): boolean {
+  return events.some(({ type }) => TEXT_TYPES.has(type));
 }
 
 /** Whether the append is only a few events for a session that exists: most are. */
-export function isPlain({ encoded, options }: Pick<ReadyAppend, 'encoded' | 'options'>): boolean {
-  const { expectedSeq, contents, callContents, endsDrafts } = options;
-  return expectedSeq > 0 && encoded.length <= FEW && !contents?.length && !callContents && !endsDrafts?.length;
+export function isPlain({ append }: ReadyAppend): boolean {
+  const { expectedSeq, events, contents, putCalls, dropCalls, endsDrafts } = append;
+  if (expectedSeq === 0 || events.length > FEW) return false;
+  return contents.length + putCalls.length + dropCalls.length + endsDrafts.length === 0;
 }
 
 /** The statements of plain appends by database: their texts are long, and building one costs as much as sending it. */
@@ -69,55 +46,58 @@ const PLAIN = new WeakMap<PostgresDatabase, Map<string, Statement>>();
 interface PlainForm {
   readonly length: number;
   readonly isFenced: boolean;
+  /** Whether the caller names an incarnation. */
+  readonly isNamed: boolean;
   readonly hasText: boolean;
-  readonly changesSummary: boolean;
-  /** Whether it changes a column that is derived from the summary: most changes are only counts. */
-  readonly changesStatus: boolean;
+  readonly hasSummary: boolean;
 }
 
 /**
  * One plain append: checks sequence, revision and fence, updates the session and inserts its events. It returns no rows: the number of
  * rows that it wrote says whether it was refused, and reading a returned row costs as much as the insert.
  */
-export function plainAppend(database: PostgresDatabase, append: ReadyAppend): Query {
-  const { encoded, options, base, summary } = append;
+export function plainAppend(database: PostgresDatabase, ready: ReadyAppend): Query {
+  const { key, expectedSeq, revision, id, events, fence, incarnation, summary } = ready.append;
   const form: PlainForm = {
-    length: encoded.length,
-    isFenced: options.fence !== undefined,
-    hasText: hasText(append),
-    changesSummary: summary !== base.summary,
-    changesStatus: changesStatus(append),
+    length: events.length,
+    isFenced: fence !== undefined,
+    isNamed: incarnation !== undefined,
+    hasText: hasText(ready),
+    hasSummary: summary !== undefined,
   };
-  const values: unknown[] = [base.key, options.expectedSeq, base.revision, options.id];
-  for (const { at, type, data } of encoded) values.push(at, type, data);
-  if (form.isFenced) values.push(options.fence);
-  if (form.changesSummary) values.push(JSON.stringify(summary));
-  if (form.changesStatus) values.push(...statusColumns(append));
+  const values: unknown[] = [key, expectedSeq, revision, id];
+  for (const { at, type, data } of events) values.push(at, type, data);
+  if (form.isFenced) values.push(fence);
+  if (form.isNamed) values.push(incarnation);
+  if (form.hasSummary) values.push(...summaryValues(ready));
   return { statement: plainStatement(database, form), values };
 }
 
 function plainStatement(database: PostgresDatabase, form: PlainForm): Statement {
-  const { length, isFenced, hasText, changesSummary, changesStatus } = form;
+  const { length, isFenced, isNamed, hasText, hasSummary } = form;
   const known = PLAIN.get(database) ?? new Map<string, Statement>();
   PLAIN.set(database, known);
-  const summary = changesStatus ? 'w' : changesSummary ? 's' : '';
-  const name = `append${length}${isFenced ? 'f' : ''}${hasText ? 't' : ''}${summary}`;
+  const flags = `${isFenced ? 'f' : ''}${isNamed ? 'i' : ''}${hasText ? 't' : ''}${hasSummary ? 's' : ''}`;
+  const name = `append${length}${flags}`;
   const statement = known.get(name) ?? { name, text: plainText(database, form) };
   known.set(name, statement);
   return statement;
 }
 
 function plainText(database: PostgresDatabase, form: PlainForm): string {
-  const { length, isFenced, hasText, changesSummary, changesStatus } = form;
+  const { length, isFenced, isNamed, hasText, hasSummary } = form;
   const column = (event: number, field: number): string => `$${5 + 3 * event + field}::text`;
   const columns = (event: number): string => [0, 1, 2].map((field) => column(event, field)).join(', ');
   const at = column(length - 1, 0);
   let next = 5 + 3 * length;
   const fenced = isFenced ? ` AND fence = $${next++}::bigint` : '';
+  const named = isNamed ? ` AND incarnation = $${next++}` : '';
   const set = [`seq = $2::int + ${length}`, 'last_append = $4', `updated_at = ${at}`, `updated_hour = left(${at}, 13)`];
   if (hasText) set.push('unindexed = true');
-  if (changesSummary) set.push(`summary = $${next++}`);
-  if (changesStatus) set.push(...['status', 'work', 'wake_at'].map((name) => `${name} = $${next++}`));
+  if (hasSummary) {
+    set.push(...SUMMARY_COLUMNS.map((name) => `${name} = $${next++}`));
+    set.push(`summary_seq = $2::int + ${length}`, 'summary_revision = $3');
+  }
   const rows = Array.from({ length }, (_, i) => `(${i + 1}, ${i === 0 ? '$4::text' : 'NULL'}, ${columns(i)})`);
   const events =
     length === 1
@@ -126,7 +106,7 @@ function plainText(database: PostgresDatabase, form: PlainForm): string {
          FROM appended CROSS JOIN (VALUES ${rows.join(', ')}) AS v (n, append_id, at, type, data)`;
   return `WITH appended AS (
       UPDATE ${database.table('sessions')} SET ${set.join(', ')}
-      WHERE key = $1 AND seq = $2 AND revision = $3 AND last_append IS DISTINCT FROM $4${fenced} AND ${usable(database)}
+      WHERE key = $1 AND seq = $2 AND revision = $3 AND last_append IS DISTINCT FROM $4${fenced}${named} AND ${usable(database)}
       RETURNING key)
     INSERT INTO ${database.table('events')} (key, seq, append_id, at, type, data)
     ${events}`;
@@ -138,18 +118,21 @@ function plainText(database: PostgresDatabase, form: PlainForm): string {
  * refused if there are others, which would wait for it.
  */
 export function groupAppend(database: PostgresDatabase, appends: readonly ReadyAppend[]): Query {
-  const columns = appends.map((append) => columnsOf(append));
-  const column = (i: number): readonly unknown[] => columns.map((row) => row[i]);
-  const events = appends.flatMap(({ encoded }, n) => encoded.map((event, i) => ({ ...event, n, i: i + 1 })));
+  const each = <T>(read: (append: AppendRows<string>) => T): readonly T[] => appends.map(({ append }) => read(append));
+  const summaries = appends.map(summaryValues);
+  const events = appends.flatMap(({ append }, n) => append.events.map((event, i) => ({ ...event, n, i: i + 1 })));
   const values: unknown[] = [
     appends.map(({ sessionId }) => sessionId),
-    appends.map(({ options }) => options.expectedSeq),
-    appends.map(({ base }) => base.incarnation ?? null),
-    appends.map(({ base }) => base.revision),
-    appends.map(({ options }) => options.id),
-    appends.map(({ options }) => options.fence ?? null),
-    ...[0, 1, 2, 3, 4, 5].map(column),
-    appends.map(({ encoded }) => encoded.length),
+    each(({ expectedSeq }) => expectedSeq),
+    each(({ incarnation = null }) => incarnation),
+    each(({ revision }) => revision),
+    each(({ id }) => id),
+    each(({ fence = null }) => fence),
+    each(({ key = null }) => key),
+    each((append) => append.events.at(-1)?.at ?? ''),
+    appends.map(hasText),
+    each((append) => append.events.length),
+    ...SUMMARY_COLUMNS.map((_, i) => summaries.map((row) => row[i])),
     events.map(({ n }) => n),
     events.map(({ i }) => i),
     events.map(({ at }) => at),
@@ -158,7 +141,7 @@ export function groupAppend(database: PostgresDatabase, appends: readonly ReadyA
   ];
   const others = appends.length > 1 ? ' SKIP LOCKED' : '';
   const parts: string[] = [];
-  const sources = ['SELECT n, key, incarnation FROM updated'];
+  const sources = ['SELECT n, key FROM updated'];
   let flags = '';
   /** Adds a list of values, and the statement that uses it. */
   const add = (flag: string, lists: readonly (readonly unknown[])[], part: (first: number) => string): void => {
@@ -168,35 +151,41 @@ export function groupAppend(database: PostgresDatabase, appends: readonly ReadyA
     parts.push(part(first));
     flags += flag;
   };
-  if (appends.some(({ options }) => options.expectedSeq === 0)) {
-    sources.push('SELECT n, key, incarnation FROM created_here');
+  if (appends.some(({ append }) => append.expectedSeq === 0)) {
+    sources.push('SELECT n, key FROM created_here');
     add('n', [appends.map(({ sessionId }) => idHash(sessionId))], (first) => createdPart(database, first));
   }
   addBelongings(database, appends, add);
+  const set = [
+    ...[...SUMMARY_COLUMNS.slice(0, 4).map((name) => [name, `i.${name}`]), ['summary_version', 'i.version']],
+    ...[
+      ['summary_seq', 'i.expected + i.count'],
+      ['summary_revision', 'i.revision'],
+    ],
+  ].map(([name, value]) => `${name} = CASE WHEN i.summary IS NULL THEN s.${name} ELSE ${value} END`);
   const text = `WITH input AS (
-      SELECT *, n - 1 AS place FROM unnest($1::text[], $2::int[], $3::int[], $4::int[], $5::text[], $6::bigint[], $7::text[], $8::text[],
-        $9::text[], $10::text[], $11::text[], $12::boolean[], $13::int[]) WITH ORDINALITY AS
-        t (id, expected, incarnation, revision, append_id, fence, updated_at, summary, status, work, wake_at, has_text, count, n)
+      SELECT *, n - 1 AS place FROM unnest($1::text[], $2::int[], $3::int[], $4::int[], $5::text[], $6::bigint[], $7::bigint[], $8::text[],
+        $9::boolean[], $10::int[], $11::text[], $12::text[], $13::text[], $14::text[], $15::int[]) WITH ORDINALITY AS
+        t (id, expected, incarnation, revision, append_id, fence, key, updated_at, has_text, count, summary, status, work, wake_at, version, n)
     ), locked AS (
       SELECT key, id, seq, incarnation, revision, fence, last_append FROM ${database.table('sessions')}
       WHERE id = ANY ($1::text[]) ORDER BY key FOR NO KEY UPDATE${others}
     ), updated AS (
       UPDATE ${database.table('sessions')} s SET seq = i.expected + i.count, last_append = i.append_id, updated_at = i.updated_at,
-        updated_hour = left(i.updated_at, 13), summary = coalesce(i.summary, s.summary), status = i.status, work = i.work,
-        wake_at = i.wake_at, unindexed = s.unindexed OR i.has_text
+        updated_hour = left(i.updated_at, 13), unindexed = s.unindexed OR i.has_text, ${set.join(', ')}
       FROM input i JOIN locked l USING (id)
       WHERE s.key = l.key AND l.seq = i.expected AND l.revision = i.revision AND l.last_append IS DISTINCT FROM i.append_id
-        AND (i.incarnation IS NULL OR l.incarnation = i.incarnation)
+        AND (i.key IS NULL OR l.key = i.key) AND (i.incarnation IS NULL OR l.incarnation = i.incarnation)
         AND (i.fence IS NULL OR l.fence = i.fence) AND ${usable(database)}
-      RETURNING i.place AS n, s.key AS key, s.incarnation
+      RETURNING i.place AS n, s.key AS key
     )${sources.length > 1 ? parts.shift() : ''}, appended AS (
-      SELECT a.n, a.key, a.incarnation, i.expected, i.append_id FROM (${sources.join(' UNION ALL ')}) a JOIN input i ON i.place = a.n
+      SELECT a.n, a.key, i.expected, i.append_id FROM (${sources.join(' UNION ALL ')}) a JOIN input i ON i.place = a.n
     ), inserted AS (
       INSERT INTO ${database.table('events')} (key, seq, append_id, at, type, data)
       SELECT a.key, a.expected + e.i, CASE e.i WHEN 1 THEN a.append_id END, e.at, e.type, e.data
-      FROM unnest($14::int[], $15::int[], $16::text[], $17::text[], $18::text[]) AS e (n, i, at, type, data) JOIN appended a USING (n)
+      FROM unnest($16::int[], $17::int[], $18::text[], $19::text[], $20::text[]) AS e (n, i, at, type, data) JOIN appended a USING (n)
     )${parts.join('')}
-    SELECT n::int AS n, key::text AS key, incarnation FROM appended`;
+    SELECT n::int AS n, key::text AS key FROM appended`;
   return { statement: { name: `group-${others && 's'}${flags}`, text }, values };
 }
 
@@ -209,15 +198,15 @@ function createdPart(database: PostgresDatabase, first: number): string {
         AND NOT EXISTS (SELECT 1 FROM locked WHERE locked.id = i.id)
     ), created AS (
       INSERT INTO ${database.table('sessions')}
-        (id, incarnation, seq, last_append, updated_at, updated_hour, summary, status, work, wake_at, unindexed)
-      SELECT id, life, count, append_id, updated_at, left(updated_at, 13), summary, status, work, wake_at, has_text
+        (id, incarnation, seq, last_append, updated_at, updated_hour, unindexed, summary, status, work, wake_at, summary_version, summary_seq)
+      SELECT id, life, count, append_id, updated_at, left(updated_at, 13), has_text, summary, status, work, wake_at, version, count
       FROM fresh WHERE incarnation IS NULL OR incarnation = life ORDER BY id
       ON CONFLICT (id) DO NOTHING
-      RETURNING id, key, incarnation
+      RETURNING id, key
     ), born AS (
       INSERT INTO ${database.table('lives')} (id_hash, incarnation) SELECT id_hash, life FROM fresh JOIN created USING (id)
     ), created_here AS (
-      SELECT f.place AS n, c.key, c.incarnation FROM created c JOIN fresh f USING (id)
+      SELECT f.place AS n, c.key FROM created c JOIN fresh f USING (id)
     )`;
 }
 
@@ -227,14 +216,14 @@ function addBelongings(
   appends: readonly ReadyAppend[],
   add: (flag: string, lists: readonly (readonly unknown[])[], part: (first: number) => string) => void,
 ): void {
-  const contents = appends.flatMap(({ options }, n) => (options.contents ?? []).map((content) => ({ ...content, n })));
+  const contents = appends.flatMap(({ append }, n) => append.contents.map((content) => ({ ...content, n })));
   add(
     'c',
     [
       contents.map(({ n }) => n),
-      contents.map(({ event }) => event + 1),
+      contents.map(({ seq }) => seq),
       contents.map(({ hash }) => hash),
-      contents.map(({ text }) => JSON.stringify(text)),
+      contents.map(({ text }) => text),
     ],
     (first) => `, stored AS (
       INSERT INTO ${database.table('contents')} (key, hash, text)
@@ -243,19 +232,18 @@ function addBelongings(
       ON CONFLICT DO NOTHING
     ), referred AS (
       INSERT INTO ${database.table('event_contents')} (key, seq, hash)
-      SELECT a.key, a.expected + c.i, c.hash FROM unnest($${first}::int[], $${first + 1}::int[], $${first + 2}::text[]) AS c (n, i, hash)
+      SELECT a.key, c.seq, c.hash FROM unnest($${first}::int[], $${first + 1}::int[], $${first + 2}::text[]) AS c (n, seq, hash)
         JOIN appended a USING (n)
       ON CONFLICT DO NOTHING
     )`,
   );
-  const puts = appends.flatMap(({ options }, n) => {
-    const { put = [], drop = [] } = options.callContents ?? {};
-    const last = new Map(put.map(({ call, text }) => [call, text]));
-    return [...last].filter(([call]) => !drop.includes(call)).map(([call, text]) => ({ n, call, text }));
+  const puts = appends.flatMap(({ append: { putCalls, dropCalls } }, n) => {
+    const last = new Map(putCalls.map(({ call, text }) => [call, text]));
+    return [...last].filter(([call]) => !dropCalls.includes(call)).map(([call, text]) => ({ n, call, text }));
   });
   add(
     'p',
-    [puts.map(({ n }) => n), puts.map(({ call }) => call), puts.map(({ text }) => JSON.stringify(text))],
+    [puts.map(({ n }) => n), puts.map(({ call }) => call), puts.map(({ text }) => text)],
     (first) => `, put AS (
       INSERT INTO ${database.table('call_contents')} (key, call, text)
       SELECT a.key, p.call, p.text FROM unnest($${first}::int[], $${first + 1}::text[], $${first + 2}::text[]) AS p (n, call, text)
@@ -263,7 +251,7 @@ function addBelongings(
       ON CONFLICT (key, call) DO UPDATE SET text = excluded.text
     )`,
   );
-  const drops = appends.flatMap(({ options }, n) => (options.callContents?.drop ?? []).map((call) => ({ n, call })));
+  const drops = appends.flatMap(({ append }, n) => append.dropCalls.map((call) => ({ n, call })));
   add(
     'd',
     [drops.map(({ n }) => n), drops.map(({ call }) => call)],
@@ -272,7 +260,7 @@ function addBelongings(
       WHERE a.n = d.n AND c.key = a.key AND c.call = d.call
     )`,
   );
-  const ends = appends.flatMap(({ options }, n) => (options.endsDrafts ?? []).map((draftId) => ({ n, draftId })));
+  const ends = appends.flatMap(({ append }, n) => append.endsDrafts.map((draftId) => ({ n, draftId })));
   add(
     'e',
     [ends.map(({ n }) => n), ends.map(({ draftId }) => draftId)],

@@ -1,22 +1,14 @@
-import type { IncarnationOption } from '../../ports/store.ts';
-import { contentMissing } from '../refusals.ts';
 import type { PostgresDatabase, Sql, Statement } from './database.ts';
-import type { SessionRows } from './session-rows.ts';
 
-/**
- * Contents by hash (D58) with the events that refer to them, and contents of calls (D77). A text is stored as JSON: cut output may
- * hold half of a surrogate pair, and a content must come back exactly as its hash names it.
- */
+/** Contents by hash (D58) with the events that refer to them, and contents of calls (D77). A text is stored as JSON. */
 export class ContentRows {
   readonly #database: PostgresDatabase;
-  readonly #sessions: SessionRows;
   readonly #read: Statement;
   readonly #readCall: Statement;
   readonly #readMany: Statement;
 
-  constructor(database: PostgresDatabase, sessions: SessionRows) {
+  constructor(database: PostgresDatabase) {
     this.#database = database;
-    this.#sessions = sessions;
     this.#read = {
       name: 'read-content',
       text: `SELECT (SELECT text FROM ${database.table('contents')} WHERE key = $1 AND hash = $2) AS text
@@ -32,19 +24,15 @@ export class ContentRows {
     };
   }
 
-  async read(sessionId: string, hash: string, { incarnation }: IncarnationOption): Promise<string | undefined> {
-    const session = await this.#sessions.findLiving(sessionId, incarnation);
-    if (!session) return undefined;
-    const [row] = await this.#database.query<{ readonly text: string | null }>(this.#read, [session.key, hash]);
-    if (row?.text === null) throw contentMissing(sessionId, hash);
-    return row && (JSON.parse(row.text) as string);
+  /** The text; undefined when the session does not refer to it, null when it is missing. */
+  async read(key: string, hash: string): Promise<string | null | undefined> {
+    const [row] = await this.#database.query<{ readonly text: string | null }>(this.#read, [key, hash]);
+    return row?.text;
   }
 
-  async readCall(sessionId: string, call: string, { incarnation }: IncarnationOption): Promise<string | undefined> {
-    const session = await this.#sessions.findLiving(sessionId, incarnation);
-    if (!session) return undefined;
-    const [row] = await this.#database.query<{ readonly text: string }>(this.#readCall, [session.key, call]);
-    return row && (JSON.parse(row.text) as string);
+  async readCall(key: string, call: string): Promise<string | undefined> {
+    const [row] = await this.#database.query<{ readonly text: string }>(this.#readCall, [key, call]);
+    return row?.text;
   }
 
   /** The texts of those contents of a session that are not missing, by hash. */

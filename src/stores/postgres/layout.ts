@@ -3,6 +3,7 @@ import { SEARCH_VERSION } from '../search-text.ts';
 import type { PostgresDatabase, Sql } from './database.ts';
 import { log } from './migrations/0001-log.ts';
 import { usableByLayout2 } from './migrations/0002-usable.ts';
+import { summaryVersions } from './migrations/0003-summary-versions.ts';
 
 /** One step from a layout to the next. */
 export interface Migration {
@@ -15,6 +16,8 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   { sql: log, usableFrom: 1 },
   { sql: usableByLayout2, usableFrom: 1 },
+  // A Holdfast of before would write a summary without what it names.
+  { sql: summaryVersions, usableFrom: 3 },
 ];
 
 /** The layout that this version of Holdfast reads and writes. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Watchers } from '../watchers.ts';
+import type { CommitFeed } from '../shell/watching.ts';
+import { Watchers } from '../watchers.ts';
 import type { PostgresDatabase } from './database.ts';
 import type { NoticeListener } from './notice-listener.ts';
 
@@ -17,7 +18,6 @@ const WITHOUT_SYNC = 'SET LOCAL synchronous_commit = off';
 /** Listens for what other processes commit, and notifies them. */
 export interface Notified {
   readonly database: PostgresDatabase;
-  readonly watchers: Watchers;
   /** Absent behind a proxy that hands connections around: watched sessions are then only looked at. */
   readonly listener: NoticeListener | undefined;
 }
@@ -31,9 +31,9 @@ export interface Notified {
  *
  * A notice is sent after the commit and not in its transaction: PostgreSQL lets transactions that notify commit one after the other.
  */
-export class Notices {
+export class Notices implements CommitFeed {
   readonly #parts: Notified;
-  readonly #work = new Set<() => void>();
+  #watchers = new Watchers();
   /** Where each watched session was when it was last looked at. */
   readonly #positions = new Map<string, string>();
   /** Sessions of which other processes are notified next. */
@@ -48,41 +48,31 @@ export class Notices {
   constructor(parts: Notified) {
     this.#parts = parts;
     parts.listener?.onNotice((channel, payload) => this.#heard(channel, payload));
-    parts.listener?.onListening(() => this.#wakeAll());
+    parts.listener?.onListening(() => this.#watchers.notifyAll());
   }
 
-  watch(sessionId: string, listener: () => void): () => void {
-    const { watchers, database } = this.#parts;
-    const isNew = !watchers.has(sessionId);
-    const stop = watchers.add(sessionId, listener);
-    if (isNew) {
-      // A commit between these two is announced once too often, not missed.
-      this.#parts.listener?.listen(channelOf(database.schema, sessionId), () => watchers.notify(sessionId));
-      this.#look();
-    }
-    return stop;
+  start(watchers: Watchers): void {
+    this.#watchers = watchers;
   }
 
-  /** Calls the listener when a session may have got work, in any process. */
-  watchWork(listener: () => void): () => void {
-    const call = (): void => listener();
-    this.#work.add(call);
-    this.#parts.listener?.listen(workChannel(this.#parts.database.schema), call);
+  watch(sessionId: string): void {
+    const { database, listener } = this.#parts;
+    // A commit between this and the first look is announced once too often, not missed.
+    listener?.listen(channelOf(database.schema, sessionId), () => this.#watchers.notify(sessionId));
     this.#look();
-    return () => {
-      this.#work.delete(call);
-    };
+  }
+
+  watchWork(): void {
+    const { database, listener } = this.#parts;
+    listener?.listen(workChannel(database.schema), () => this.#watchers.notifyWork());
+    this.#look();
   }
 
   /** A commit of this process. */
   committed(sessionId: string, hasWork: boolean): void {
     if (this.#closed) return;
-    this.#parts.watchers.notify(sessionId);
     this.#pending.add(sessionId);
-    if (hasWork) {
-      for (const listener of this.#work) queueMicrotask(listener);
-      this.#hasWork = true;
-    }
+    this.#hasWork ||= hasWork;
     if (this.#sending || this.#timer) return;
     const wait = this.#lastSent + MERGE_MS - performance.now();
     if (wait <= 0) this.#send();
@@ -94,7 +84,6 @@ export class Notices {
     clearTimeout(this.#looking);
     if (this.#timer) this.#send();
     await this.#sending;
-    this.#work.clear();
     await this.#parts.listener?.close();
   }
 
@@ -119,14 +108,8 @@ export class Notices {
   }
 
   #heard(channel: string, sessionId: string): void {
-    if (channel !== workChannel(this.#parts.database.schema)) this.#parts.watchers.notify(sessionId);
-    else for (const listener of this.#work) queueMicrotask(listener);
-  }
-
-  #wakeAll(): void {
-    const { watchers } = this.#parts;
-    for (const sessionId of [...watchers.sessions()]) watchers.notify(sessionId);
-    for (const listener of this.#work) queueMicrotask(listener);
+    if (channel === workChannel(this.#parts.database.schema)) this.#watchers.notifyWork();
+    else this.#watchers.notify(sessionId);
   }
 
   /** Looks at the watched sessions now and then, while there are any. */
@@ -137,9 +120,9 @@ export class Notices {
   }
 
   async #lookNow(): Promise<void> {
-    const { watchers } = this.#parts;
+    const watchers = this.#watchers;
     try {
-      for (const listener of this.#work) queueMicrotask(listener);
+      watchers.notifyWork();
       const watched = [...watchers.sessions()];
       const positions = watched.length > 0 ? await this.#readPositions(watched) : new Map<string, string>();
       for (const sessionId of watched) {
@@ -152,7 +135,7 @@ export class Notices {
       // It cannot be reached; the next look may.
     }
     this.#looking = undefined;
-    if (!this.#closed && (watchers.size > 0 || this.#work.size > 0)) this.#look();
+    if (!this.#closed && watchers.isWatching) this.#look();
   }
 
   async #readPositions(watched: readonly string[]): Promise<ReadonlyMap<string, string>> {

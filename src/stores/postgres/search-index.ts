@@ -2,9 +2,10 @@ import type { SessionEvent } from '../../core/log/events.ts';
 import type { SearchHit } from '../../ports/store.ts';
 import { decodeEvent } from '../encoded-event.ts';
 import { matchTexts, type SearchTerm, searchableTexts, wordsOf } from '../search-text.ts';
+import type { StoredEvent } from '../shell/backend.ts';
 import type { ContentRows } from './content-rows.ts';
 import type { PostgresDatabase, Sql, Statement } from './database.ts';
-import { type EventRow, readEventsStatement } from './read-events.ts';
+import type { SessionRows } from './session-rows.ts';
 
 /** How many events one transaction indexes. */
 const SLICE_EVENTS = 500;
@@ -19,7 +20,7 @@ interface Lagging {
   readonly revision: number;
 }
 
-interface Found extends EventRow {
+interface Found extends StoredEvent {
   readonly key: string;
   readonly id: string;
 }
@@ -32,15 +33,15 @@ interface Found extends EventRow {
 export class SearchIndex {
   readonly #database: PostgresDatabase;
   readonly #contents: ContentRows;
-  readonly #events: Statement;
+  readonly #sessions: SessionRows;
   readonly #lagging: Statement;
   readonly #add: Statement;
   readonly #progress: Statement;
 
-  constructor(database: PostgresDatabase, contents: ContentRows) {
+  constructor(database: PostgresDatabase, sessionRows: SessionRows, contents: ContentRows) {
     this.#database = database;
     this.#contents = contents;
-    this.#events = readEventsStatement(database);
+    this.#sessions = sessionRows;
     const sessions = database.table('sessions');
     this.#lagging = {
       name: 'lagging',
@@ -89,7 +90,7 @@ export class SearchIndex {
   /** Indexes some events after a position; returns the new one, or undefined when the log was changed or deleted meanwhile. */
   async #slice(session: Lagging, after: number): Promise<number | undefined> {
     const { key, id, seq, revision } = session;
-    const rows = await this.#database.query<EventRow>(this.#events, [key, after, seq, SLICE_EVENTS]);
+    const rows = await this.#sessions.events(key, { after, until: seq, limit: SLICE_EVENTS });
     const until = rows.at(-1)?.seq ?? seq;
     const words: { readonly seq: number; readonly words: string | null }[] = [];
     for (const row of rows) {
@@ -181,7 +182,7 @@ function lexeme(word: string, isPrefix: boolean): string {
 }
 
 /** An event, or undefined when it cannot be read: `check` reports it. */
-function decoded(sessionId: string, { seq, at, type, data }: EventRow): SessionEvent | undefined {
+function decoded(sessionId: string, { seq, at, type, data }: StoredEvent): SessionEvent | undefined {
   try {
     return decodeEvent(sessionId, seq, at, type, data);
   } catch {

@@ -1,23 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { type SessionSummary, summarizeSession } from '../../core/summary/session-summary.ts';
-import type { ForkOptions } from '../../ports/store.ts';
-import { checkFork } from '../check-arguments.ts';
-import { decodeEvent, type EncodedEvent, encodeEvent } from '../encoded-event.ts';
-import { forkTargetExists, gap, incompleteEvent, sessionGone, sessionNotFound } from '../refusals.ts';
+import type { ForkRows } from '../shell/backend.ts';
 import type { PostgresDatabase, Sql, Statement } from './database.ts';
 import { usable } from './layout.ts';
-import type { EventRow } from './read-events.ts';
-import type { SessionRemoval } from './session-removal.ts';
-import { idHash, type SessionRow, type SessionRows } from './session-rows.ts';
-import { SLICE_BYTES, SLICE_EVENTS } from './slice.ts';
+import { type SessionRemoval, SLICE_BYTES, SLICE_EVENTS } from './session-removal.ts';
+import { idHash, type SessionRows } from './session-rows.ts';
 
 /** A fork whose process has not copied anything for this long is removed. */
 const ABANDONED_MS = 3_600_000;
-
-interface Copied {
-  readonly seq: number;
-  readonly summary: SessionSummary | undefined;
-}
 
 /** Fields of the row that ends a fork. */
 const NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
@@ -26,8 +15,8 @@ const NOW = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
  * Copies the beginning of a session into a new one, in short transactions.
  *
  *     a row under an id that no session can have ─▶ slice, slice, slice ─▶ end: the row gets its id, and is there
- *                                  ▲                          │ origin erased       │ origin deleted
- *                                  └──────── from the start ──┘                     └─▶ removed, SESSION_NOT_FOUND
+ *                                                              │ origin erased or deleted
+ *                                                              └─▶ removed
  */
 export class SessionFork {
   readonly #database: PostgresDatabase;
@@ -45,11 +34,11 @@ export class SessionFork {
     this.#read = {
       name: 'fork-read',
       text: `WITH part AS (
-               SELECT seq, at, type, data, octet_length(data) + coalesce((SELECT sum(octet_length(text)) FROM ${references} r
+               SELECT seq, octet_length(data) + coalesce((SELECT sum(octet_length(text)) FROM ${references} r
                  JOIN ${contents} c USING (key, hash) WHERE r.key = e.key AND r.seq = e.seq), 0) AS size
                FROM ${events} e WHERE key = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT ${SLICE_EVENTS}
              ), sized AS (SELECT *, sum(size) OVER (ORDER BY seq) AS total FROM part)
-             SELECT seq, at, type, data FROM sized WHERE total <= ${SLICE_BYTES} OR seq = $2 + 1 ORDER BY seq`,
+             SELECT max(seq) AS seq FROM sized WHERE total <= ${SLICE_BYTES} OR seq = $2 + 1`,
     };
     const range = 'key = $2 AND seq > $3 AND seq <= $4';
     this.#copy = [
@@ -72,38 +61,18 @@ export class SessionFork {
     ];
   }
 
-  async fork(sessionId: string, target: string, options: ForkOptions): Promise<{ readonly seq: number }> {
-    // As they are now: the caller may change its events while the copy is made.
-    const closing = options.events.map(encodeEvent);
-    for (;;) {
-      const done = await this.#attempt(sessionId, target, options, closing);
-      if (done) return done;
-    }
-  }
-
-  /** One copy from the start; undefined when the origin was erased meanwhile. */
-  async #attempt(
-    sessionId: string,
-    target: string,
-    options: ForkOptions,
-    closing: readonly EncodedEvent[],
-  ): Promise<{ readonly seq: number } | undefined> {
-    const origin = await this.#sessions.findLiving(sessionId, options.incarnation);
-    if (!origin) throw sessionNotFound(sessionId);
-    checkFork({ id: sessionId, seq: origin.seq }, target, options);
-    if (((await this.#sessions.find(target))?.seq ?? 0) > 0) throw forkTargetExists(target);
+  /** False when the origin is not at the fork's revision, or the target has events. */
+  async fork(origin: string, fork: ForkRows): Promise<boolean> {
     const key = await this.#begin();
+    let isDone = false;
     try {
-      let copied: Copied | undefined = { seq: 0, summary: undefined };
-      while (copied && copied.seq < options.at) copied = await this.#slice(sessionId, origin, key, copied, options.at);
-      const all = copied;
-      const end = all && (await this.#end(sessionId, target, origin, key, all, closing));
-      if (!end) await this.#discard(key);
-      return end;
-    } catch (error) {
+      let copied: number | undefined = 0;
+      while (copied !== undefined && copied < fork.at) copied = await this.#slice(origin, key, fork, copied);
+      isDone = copied !== undefined && (await this.#end(origin, key, fork));
+      return isDone;
+    } finally {
       // A store that cannot be written to removes it later: the row is invisible.
-      await this.#discard(key).catch(() => {});
-      throw error;
+      if (!isDone) await this.#discard(key).catch(() => {});
     }
   }
 
@@ -123,32 +92,13 @@ export class SessionFork {
     return row?.key ?? this.#begin();
   }
 
-  /** Whether the origin is as it was. Throws when it was deleted. */
-  async #isCurrent(sessionId: string, origin: SessionRow, sql: Sql): Promise<boolean> {
-    const now = await this.#sessions.lock(sessionId, undefined, sql);
-    if (now?.key !== origin.key) throw sessionGone(sessionId);
-    return now.revision === origin.revision;
-  }
-
-  async #slice(
-    sessionId: string,
-    origin: SessionRow,
-    key: string,
-    from: Copied,
-    until: number,
-  ): Promise<Copied | undefined> {
-    const rows = await this.#database.query<EventRow>(this.#read, [origin.key, from.seq, until]);
-    let { seq, summary } = from;
-    const now = await this.#sessions.find(sessionId);
-    if (now?.key !== origin.key) throw sessionGone(sessionId);
-    if (now.revision !== origin.revision) return undefined;
-    for (const { seq: row, at, type, data } of rows) {
-      if (row !== seq + 1) throw gap(sessionId, seq + 1);
-      summary = summarize(summary, sessionId, row, { at, type, data });
-      seq = row;
-    }
-    if (seq === from.seq) throw gap(sessionId, seq + 1);
-    const isBuilding = await this.#database.transaction(async (sql) => {
+  /** Copies some events; returns the last of them, or undefined when the origin was changed. */
+  async #slice(origin: string, key: string, { revision, at }: ForkRows, after: number): Promise<number | undefined> {
+    const [part] = await this.#database.query<{ readonly seq: number | null }>(this.#read, [origin, after, at]);
+    const seq = part?.seq ?? undefined;
+    if (seq === undefined) return undefined;
+    const isCurrent = await this.#database.transaction(async (sql) => {
+      if ((await this.#sessions.lock(sql, { key: origin }))?.revision !== revision) return false;
       const kept = await sql.query(
         {
           name: 'fork-keep',
@@ -158,30 +108,20 @@ export class SessionFork {
         [key],
       );
       if (kept.length === 0) return false;
-      for (const copy of this.#copy) await sql.query(copy, [key, origin.key, from.seq, seq]);
+      for (const copy of this.#copy) await sql.query(copy, [key, origin, after, seq]);
       return true;
     });
-    return isBuilding ? { seq, summary } : undefined;
+    return isCurrent ? seq : undefined;
   }
 
-  #end(
-    sessionId: string,
-    target: string,
-    origin: SessionRow,
-    key: string,
-    copied: Copied,
-    closing: readonly EncodedEvent[],
-  ): Promise<{ readonly seq: number } | undefined> {
-    const events = closing.map((event, i) => ({ ...event, seq: copied.seq + 1 + i }));
-    let summary = copied.summary;
-    for (const event of events) summary = summarize(summary, target, event.seq, event);
-    const seq = copied.seq + events.length;
+  #end(origin: string, key: string, { target, revision, at, events: closing, summary }: ForkRows): Promise<boolean> {
+    const events = closing.map((event, i) => ({ ...event, seq: at + 1 + i }));
     return this.#database.transaction(async (sql) => {
       // A transaction whose commit was not acknowledged is run again: it finds its own work.
-      if ((await this.#sessions.find(target, sql))?.key === key) return { seq };
-      if (!(await this.#isCurrent(sessionId, origin, sql))) return undefined;
-      const empty = await this.#sessions.lock(target, undefined, sql);
-      if ((empty?.seq ?? 0) > 0) throw forkTargetExists(target);
+      if ((await this.#sessions.find(target, sql)).key === key) return true;
+      if ((await this.#sessions.lock(sql, { key: origin }))?.revision !== revision) return false;
+      const empty = await this.#sessions.lock(sql, { id: target });
+      if ((empty?.seq ?? 0) > 0) return false;
       const incarnation = empty?.incarnation ?? (await this.#start(target, sql));
       // It may hold a lease, and no event: the fork takes its place.
       if (empty) await this.#removal.doom(empty.key, sql);
@@ -205,6 +145,7 @@ export class SessionFork {
           name: 'fork-publish',
           text: `UPDATE ${this.#database.table('sessions')} SET id = $2, incarnation = $3, seq = $4, updated_at = $5::text,
                    updated_hour = left($5::text, 13), last_append = 'fork:end', summary = $6, status = $7, work = $8, wake_at = $9,
+                   summary_version = $10, summary_seq = $4,
                    unindexed = true, building_until = NULL
                  WHERE key = $1 AND building_until IS NOT NULL RETURNING 1 AS published`,
         },
@@ -212,15 +153,16 @@ export class SessionFork {
           key,
           target,
           incarnation,
-          seq,
+          summary.seq,
           events.at(-1)?.at ?? '',
-          JSON.stringify(summary),
-          summary?.status ?? null,
-          summary?.work ?? null,
-          summary?.wakeAt ?? null,
+          summary.data,
+          summary.status ?? null,
+          summary.work ?? null,
+          summary.wakeAt ?? null,
+          summary.version,
         ],
       );
-      return published.length > 0 ? { seq } : undefined;
+      return published.length > 0;
     });
   }
 
@@ -244,20 +186,5 @@ export class SessionFork {
       if ((await sql.query({ name: 'fork-left', text }, [key])).length > 0) await this.#removal.doom(key, sql);
     });
     await this.#removal.removeAll(key);
-  }
-}
-
-/** Folds one event into the summary of the fork. */
-function summarize(
-  summary: SessionSummary | undefined,
-  sessionId: string,
-  seq: number,
-  { at, type, data }: EncodedEvent,
-): SessionSummary {
-  const event = decodeEvent(sessionId, seq, at, type, data);
-  try {
-    return summarizeSession(summary, event);
-  } catch (cause) {
-    throw incompleteEvent(type, cause);
   }
 }

@@ -1,15 +1,23 @@
-import type { ListSessionsOptions, SessionInfo, SessionPage } from '../../ports/store.ts';
-import { checkListing, DEFAULT_PAGE, encodeCursor, type ListPosition, matchesFilter } from '../session-listing.ts';
+import { DEFAULT_PAGE } from '../session-listing.ts';
+import type { ListedRow, ListQuery, StoredSummary } from '../shell/backend.ts';
 import type { PostgresDatabase } from './database.ts';
 import { LEASE_COLUMNS, type LeaseRow, leaseFromRow } from './lease-rows.ts';
-import { parseSummary } from './session-rows.ts';
+
+/** The columns of a stored summary. */
+export interface SummaryRow {
+  readonly summary: string | null;
+  readonly summary_seq: number;
+  readonly summary_revision: number;
+  readonly summary_version: number;
+}
 
 /** A session in a list, with the columns of its lease: all of them are null when there is none. */
-type ListRow = {
+type ListRow = SummaryRow & {
+  readonly key: string;
   readonly id: string;
   readonly seq: number;
+  readonly revision: number;
   readonly updated_at: string;
-  readonly summary: string | null;
 } & (LeaseRow | { readonly lease_holder: null });
 
 /** Options of `sessionsWithWork`. */
@@ -18,7 +26,8 @@ export interface WorkOptions {
   readonly limit?: number;
 }
 
-const COLUMNS = `id, seq, updated_at, summary, ${LEASE_COLUMNS}`;
+export const SUMMARY_COLUMNS = 'summary, summary_seq, summary_revision, summary_version';
+const COLUMNS = `key::text AS key, id, seq, revision, updated_at, ${SUMMARY_COLUMNS}, ${LEASE_COLUMNS}`;
 
 /** Lists sessions. */
 export class SessionList {
@@ -28,28 +37,8 @@ export class SessionList {
     this.#database = database;
   }
 
-  async page(options: ListSessionsOptions): Promise<SessionPage> {
-    const { limit = DEFAULT_PAGE } = options;
-    let position = checkListing(options);
-    const found: SessionInfo[] = [];
-    // Each round reads more rows, so that a filter that lets few through does not take a round trip for every few of them.
-    for (let rows = limit + 1; ; rows = Math.min(rows * 8, 10_000)) {
-      const chunk = await this.#read(options, position, rows);
-      for (const row of chunk) {
-        const info = infoOf(row);
-        if (matchesFilter(info, options) && found.push(info) > limit) {
-          const last = found[limit - 1] as SessionInfo;
-          return { sessions: found.slice(0, limit), next: encodeCursor(last) };
-        }
-      }
-      const last = chunk.at(-1);
-      if (!last || chunk.length < rows) return { sessions: found };
-      position = { updatedAt: last.updated_at, id: last.id };
-    }
-  }
-
   /** Sessions that a runner can take now: they have work, and no live lease. `time` replaces the server's clock in tests. */
-  async withWork({ limit = DEFAULT_PAGE }: WorkOptions, time: number | null): Promise<readonly SessionInfo[]> {
+  async withWork({ limit = DEFAULT_PAGE }: WorkOptions, time: number | null): Promise<readonly ListedRow<string>[]> {
     const now = 'coalesce($2::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)';
     const rows = await this.#database.query<ListRow>(
       {
@@ -58,15 +47,15 @@ export class SessionList {
                WHERE (work IS NOT NULL OR wake_at IS NOT NULL) AND building_until IS NULL
                  AND (lease_holder IS NULL OR lease_expires_at <= ${now})
                  AND (work IS NOT NULL OR wake_at <= to_char(to_timestamp(${now} / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
-               ORDER BY key LIMIT $1`,
+               ORDER BY sessions.key LIMIT $1`,
       },
       [limit, time],
     );
-    return rows.map(infoOf);
+    return rows.map(listedRow);
   }
 
-  #read(options: ListSessionsOptions, position: ListPosition | undefined, limit: number): Promise<readonly ListRow[]> {
-    const { status, work, idPrefix, dueBy } = options;
+  async read({ after, limit, filter }: ListQuery): Promise<readonly ListedRow<string>[]> {
+    const { status, work, idPrefix, dueBy } = filter;
     const values: unknown[] = [limit];
     const value = (given: unknown): string => `$${values.push(given)}`;
     const where = ['seq > 0', 'building_until IS NULL'];
@@ -74,25 +63,31 @@ export class SessionList {
     if (work && dueBy !== undefined) where.push(`(work IS NOT NULL OR wake_at <= ${value(dueBy)})`);
     if (status !== undefined) where.push(`status = ${value(status)}`);
     if (idPrefix !== undefined) where.push(`starts_with(id, ${value(idPrefix)})`);
-    if (position) {
-      const at = value(position.updatedAt);
+    if (after) {
+      const at = value(after.updatedAt);
       where.push(`updated_hour <= left(${at}::text, 13)`);
-      where.push(`(updated_at < ${at} OR (updated_at = ${at} AND id > ${value(position.id)}))`);
+      where.push(`(updated_at < ${at} OR (updated_at = ${at} AND id > ${value(after.id)}))`);
     }
-    return this.#database.query<ListRow>(
+    const rows = await this.#database.query<ListRow>(
       {
         text: `SELECT ${COLUMNS} FROM ${this.#database.table('sessions')} WHERE ${where.join(' AND ')}
                ORDER BY updated_hour DESC, updated_at DESC, id LIMIT $1`,
       },
       values,
     );
+    return rows.map(listedRow);
   }
 }
 
-function infoOf(row: ListRow): SessionInfo {
-  const { id, seq, updated_at: updatedAt } = row;
-  // A summary that cannot be read is reported by `check`; its session is listed all the same.
-  const summary = parseSummary(row.summary) ?? { tags: [], metadata: {}, createdAt: updatedAt };
-  const info: SessionInfo = { ...summary, id, seq, updatedAt };
-  return row.lease_holder === null ? info : { ...info, lease: leaseFromRow(row) };
+function listedRow(row: ListRow): ListedRow<string> {
+  const { key, id, seq, revision, updated_at: updatedAt } = row;
+  const listed = { key, id, seq, revision, updatedAt, summary: summaryOf(row) };
+  return row.lease_holder === null ? listed : { ...listed, lease: leaseFromRow(row) };
+}
+
+/** The stored summary of a row; undefined when there is none. */
+export function summaryOf(row: SummaryRow | undefined): StoredSummary | undefined {
+  if (!row || row.summary === null) return undefined;
+  const { summary: data, summary_seq: seq, summary_revision: revision, summary_version: version } = row;
+  return { seq, revision, version, data };
 }

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { PostgresDatabase, Sql, Statement } from './database.ts';
 import type { SessionRows } from './session-rows.ts';
-import { SLICE_BYTES, SLICE_EVENTS } from './slice.ts';
 
+/** The most events that one transaction of long work touches: others wait for it, and it is sent to every replica at once. */
+export const SLICE_EVENTS = 2000;
+/** The most bytes; a single event that is longer has a transaction of its own. */
+export const SLICE_BYTES: number = 1_000_000;
 const FIRST_DELAY_MS = 1000;
 const RETRY_MS = 60_000;
 
@@ -75,8 +78,8 @@ export class SessionRemoval {
     }));
   }
 
-  /** Deletes a session; returns its last seq, or undefined if there was none. */
-  async delete(sessionId: string, incarnation: number | undefined): Promise<number | undefined> {
+  /** Deletes a session; returns its last seq, or undefined if it was gone. */
+  async delete(key: string): Promise<number | undefined> {
     const token = randomUUID();
     const deleted = await this.#database.transaction(async (sql) => {
       // A transaction whose commit was not acknowledged is run again: it finds its own work.
@@ -87,7 +90,7 @@ export class SessionRemoval {
         [`${token}/%`],
       );
       if (done) return done;
-      const session = await this.#sessions.lock(sessionId, incarnation, sql);
+      const session = await this.#sessions.lock(sql, { key });
       if (session) await this.doom(session.key, sql, `${token}/${session.seq}`);
       return session;
     });

@@ -1,13 +1,10 @@
-import type { CallContents } from '../../ports/store.ts';
+import type { ContentRow } from '../shell/backend.ts';
 import type { Database, Statement, ValueStatement } from './driver.ts';
 
 /** A content that an event refers to. */
 export type Reference = readonly [hash: string, length: number];
 
-/**
- * Contents by hash (D58) with the events that refer to them, and contents of calls (D77). A text is kept as JSON: cut output may
- * hold half of a surrogate pair, and a content must come back exactly as its hash names it.
- */
+/** Contents by hash (D58) with the events that refer to them, and contents of calls (D77). A text is kept as JSON. */
 export class ContentTable {
   readonly #insert: Statement<[string, string]>;
   readonly #refer: Statement<[number, number, string]>;
@@ -44,8 +41,8 @@ export class ContentTable {
     this.#readCall = database.prepareValue('SELECT text FROM call_contents WHERE key = ? AND call = ?');
   }
 
-  /** Stores a content, given as JSON, and the reference of an event to it. */
-  write(key: number, seq: number, hash: string, text: string): void {
+  /** Stores a content, and the reference of an event to it. */
+  write(key: number, { seq, hash, text }: ContentRow): void {
     this.#insert.run(hash, text);
     this.#refer.run(key, seq, hash);
   }
@@ -57,13 +54,13 @@ export class ContentTable {
 
   /** The text; undefined when the session does not refer to it, null when it is missing. */
   read(key: number, hash: string): string | null | undefined {
-    const row = this.#read.get(hash, key, hash);
-    return row && (row[0] === null ? null : (JSON.parse(row[0]) as string));
+    return this.#read.get(hash, key, hash)?.[0];
   }
 
-  /** The text; undefined also when it is missing. */
+  /** The text as it was before it was stored; undefined also when it is missing. */
   readReferred(key: number, hash: string): string | undefined {
-    return this.read(key, hash) ?? undefined;
+    const text = this.read(key, hash) ?? undefined;
+    return text === undefined ? undefined : (JSON.parse(text) as string);
   }
 
   /** What an event refers to, with the length of each. */
@@ -80,13 +77,15 @@ export class ContentTable {
     }
   }
 
-  change(key: number, { put = [], drop = [] }: CallContents): void {
-    for (const { call, text } of put) this.#put.run(key, call, JSON.stringify(text));
-    for (const call of drop) this.#drop.run(key, call);
+  putCall(key: number, call: string, text: string): void {
+    this.#put.run(key, call, text);
+  }
+
+  dropCall(key: number, call: string): void {
+    this.#drop.run(key, call);
   }
 
   readCall(key: number, call: string): string | undefined {
-    const text = this.#readCall.get(key, call);
-    return text === undefined ? undefined : (JSON.parse(text) as string);
+    return this.#readCall.get(key, call);
   }
 }

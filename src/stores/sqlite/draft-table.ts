@@ -1,19 +1,17 @@
-import type { DraftChunk, ReadDraftOptions } from '../../ports/store.ts';
-import { boundedDrafts, excessProgress } from '../draft-rules.ts';
+import type { DraftRow, StoreBackend } from '../shell/backend.ts';
 import type { Database, Statement, ValueStatement } from './driver.ts';
 
-type DraftRow = readonly [fence: number, n: number, draftId: string, data: string];
+type Row = readonly [fence: number, n: number, draftId: string, data: string];
 
 const ALL = 0x7fff_ffff;
 
-/** Chunks of responses and of progress that are not recorded yet (D53, D62). A delta is kept as JSON: it may end in half of a pair. */
+/** Chunks of responses and of progress that are not recorded yet (D53, D62). */
 export class DraftTable {
   readonly #insert: Statement<[number, number, number, string, number, string]>;
-  readonly #read: Statement<[number, number, number, string | null, string | null, number], DraftRow>;
+  readonly #read: Statement<[number, number, number, string | null, string | null, number], Row>;
   readonly #last: ValueStatement<[number], string>;
   readonly #end: Statement<[number, string]>;
-  readonly #lengths: ValueStatement<[number, string], number>;
-  readonly #dropOldest: Statement<[number, number, string, number]>;
+  readonly #dropOldest: Statement<{ key: number; draftId: string; maxLength: number }>;
 
   constructor(database: Database) {
     this.#insert = database.prepare(
@@ -28,32 +26,29 @@ export class DraftTable {
       `SELECT fence || '.' || n FROM drafts WHERE key = ? ORDER BY fence DESC, n DESC LIMIT 1`,
     );
     this.#end = database.prepare('DELETE FROM drafts WHERE key = ? AND draft_id = ?');
-    this.#lengths = database.prepareValue('SELECT length FROM drafts WHERE key = ? AND draft_id = ? ORDER BY fence, n');
     this.#dropOldest = database.prepare(
-      `DELETE FROM drafts WHERE key = ? AND (fence, n) IN
-         (SELECT fence, n FROM drafts WHERE key = ? AND draft_id = ? ORDER BY fence, n LIMIT ?)`,
+      `DELETE FROM drafts WHERE key = @key AND (fence, n) IN (
+         SELECT fence, n FROM (
+           SELECT fence, n, sum(length) OVER newest AS total, row_number() OVER newest AS place
+           FROM drafts WHERE key = @key AND draft_id = @draftId WINDOW newest AS (ORDER BY fence DESC, n DESC))
+         WHERE total > @maxLength AND place > 1)`,
     );
   }
 
-  append(key: number, chunks: readonly DraftChunk[]): void {
-    for (const { fence, n, draftId, ...rest } of chunks) {
-      this.#insert.run(key, fence, n, draftId, rest.delta.length, JSON.stringify(rest));
-    }
-    for (const draftId of boundedDrafts(chunks)) {
-      const excess = excessProgress(this.#lengths.all(key, draftId));
-      if (excess > 0) this.#dropOldest.run(key, key, draftId, excess);
-    }
+  append(
+    key: number,
+    chunks: readonly DraftRow[],
+    { draftIds, maxLength }: Parameters<StoreBackend['writeDrafts']>[3],
+  ): void {
+    for (const { fence, n, draftId, length, data } of chunks) this.#insert.run(key, fence, n, draftId, length, data);
+    for (const draftId of draftIds) this.#dropOldest.run({ key, draftId, maxLength });
   }
 
-  read(key: number, options: ReadDraftOptions): readonly DraftChunk[] {
-    const { after: { fence, n } = { fence: -1, n: 0 }, limit = ALL } = options;
+  read(key: number, options: Parameters<StoreBackend['readDrafts']>[1]): readonly Omit<DraftRow, 'length'>[] {
+    const { after, limit = ALL } = options;
     const draftId = options.draftId ?? null;
-    return this.#read.all(key, fence, n, draftId, draftId, limit).map(([rowFence, rowN, id, data]) => ({
-      ...(JSON.parse(data) as Omit<DraftChunk, 'fence' | 'n' | 'draftId'>),
-      fence: rowFence,
-      n: rowN,
-      draftId: id,
-    }));
+    const rows = this.#read.all(key, after.fence, after.n, draftId, draftId, limit);
+    return rows.map(([fence, n, id, data]) => ({ fence, n, draftId: id, data }));
   }
 
   /** The position of the newest chunk, as text that changes with it. */

@@ -1,16 +1,10 @@
 import { HoldfastError } from '../../core/errors.ts';
-import type { SessionEvent } from '../../core/log/events.ts';
-import { type SessionSummary, summarizeSession } from '../../core/summary/session-summary.ts';
-import type { AppendOptions } from '../../ports/store.ts';
-import { refuseStale } from '../append-rules.ts';
-import { type EncodedEvent, sameEvents } from '../encoded-event.ts';
-import { appendIdReused, incompleteEvent } from '../refusals.ts';
+import type { AppendRows } from '../shell/backend.ts';
 import type { ContentTable } from './content-table.ts';
 import type { DraftTable } from './draft-table.ts';
 import { type EventTable, MAX_SEQ } from './event-table.ts';
-import type { SessionAtHead, SessionRow, SessionTable } from './session-table.ts';
-import type { LogPosition, SummaryTable } from './summary-table.ts';
-import { RefusedAfterWriting } from './write-queue.ts';
+import type { SessionRow, SessionTable } from './session-table.ts';
+import type { SummaryTable } from './summary-table.ts';
 
 const MAX_KNOWN = 1024;
 
@@ -21,28 +15,16 @@ interface Place extends Pick<SessionRow, 'key' | 'incarnation' | 'revision'> {
 }
 
 /** What an append wrote. */
-interface Written extends Place {
+export interface Written extends Place {
   readonly seq: number;
   /** Of its last event. */
   readonly position: number;
   readonly appendId: string;
-  readonly summary: SessionSummary;
   /** Of the transaction that wrote it. */
   readonly epoch: number;
 }
 
-/** Where the session stands after an append, and what was written: nothing when the append had been made before. */
-export interface Appended {
-  readonly seq: number;
-  readonly written?: Written;
-}
-
-/** Whether the append wrote its events; a repetition did not. */
-export function isWritten({ written }: Appended): boolean {
-  return written !== undefined;
-}
-
-/** Appending: who may, and whether it was done before. Always within a write transaction. */
+/** Appending, within a write transaction. */
 export class EventLog {
   readonly #sessions: SessionTable;
   readonly #events: EventTable;
@@ -70,36 +52,28 @@ export class EventLog {
     this.#epoch = parts.epoch;
   }
 
-  /** `read` are the same events, with the fields that a summary reads. */
-  append(
-    sessionId: string,
-    read: readonly SessionEvent[],
-    encoded: readonly EncodedEvent[],
-    options: AppendOptions,
-  ): Appended {
-    const { id: appendId, expectedSeq } = options;
-    const seq = expectedSeq + encoded.length;
-    const known = this.#known.get(sessionId);
-    let place = known && this.#continue(known, options);
-    if (!place) {
-      const session = this.#sessions.findLivingAtHead(sessionId, options.incarnation);
-      const repeated = session && this.#findRepeated(session, sessionId, encoded, options);
-      if (repeated !== undefined) return { seq: repeated };
-      refuseStale(sessionId, { seq: session?.seq ?? 0, fence: session?.fence ?? undefined }, options);
-      place = session ?? this.#create(sessionId);
-    }
+  /** Undefined when the session is not as the append needs it: then nothing was written. */
+  append(sessionId: string, append: AppendRows<number>): Written | undefined {
+    const { id: appendId, expectedSeq, events, summary } = append;
+    const place = this.#continue(sessionId, append) ?? this.#find(sessionId, append);
+    if (!place) return undefined;
+    const seq = expectedSeq + events.length;
     if (seq > MAX_SEQ) throw new HoldfastError('STORE_FULL', `session ${sessionId} has ${MAX_SEQ} events; fork it`);
     const { key, incarnation, revision, fence } = place;
-    // Before the events are written, which may write the summary of what they say as well.
-    const summary = this.#summarize({ key, revision, seq: expectedSeq }, read);
-    const position = this.#events.insert(key, expectedSeq + 1, appendId, encoded);
-    this.#keepBeside(key, expectedSeq, options);
-    const epoch = this.#epoch();
-    return { seq, written: { key, incarnation, revision, fence, seq, position, appendId, summary, epoch } };
+    const position = this.#events.insert(key, expectedSeq + 1, appendId, events);
+    if (summary) this.#summaries.write(key, summary);
+    for (const content of append.contents) this.#contents.write(key, content);
+    for (const { call, text } of append.putCalls) this.#contents.putCall(key, call, text);
+    for (const call of append.dropCalls) this.#contents.dropCall(key, call);
+    if (append.endsDrafts.length > 0) this.#drafts.end(key, append.endsDrafts);
+    return { key, incarnation, revision, fence, seq, position, appendId, epoch: this.#epoch() };
   }
 
   /** The session, when an append continues where the last one of this process ended, which is almost always so. */
-  #continue(known: Written, { id, expectedSeq, incarnation, fence }: AppendOptions): Place | undefined {
+  #continue(sessionId: string, append: AppendRows<number>): Place | undefined {
+    const known = this.#known.get(sessionId);
+    const { key, id, expectedSeq, revision, incarnation, fence } = append;
+    if (known === undefined || known.key !== key || known.revision !== revision) return undefined;
     if (known.seq !== expectedSeq || known.appendId === id) return undefined;
     if (incarnation !== undefined && incarnation !== known.incarnation) return undefined;
     // Nothing but single appends of this process came after that one: the database need not be read.
@@ -107,61 +81,31 @@ export class EventLog {
     return this.#sessions.isAt(known, fence) ? { ...known, fence: fence ?? null } : undefined;
   }
 
-  #create(sessionId: string): Place {
-    const incarnation = this.#sessions.nextIncarnation(sessionId);
-    return { key: this.#sessions.create(sessionId), incarnation, revision: 0, fence: null };
-  }
-
-  /** What an append keeps outside its events, and what ends with it. */
-  #keepBeside(key: number, expectedSeq: number, { contents, callContents, endsDrafts }: AppendOptions): void {
-    for (const { event, hash, text } of contents ?? []) {
-      this.#contents.write(key, expectedSeq + 1 + event, hash, JSON.stringify(text));
+  #find(
+    sessionId: string,
+    { key, incarnation, expectedSeq, revision, fence, id }: AppendRows<number>,
+  ): Place | undefined {
+    const session = this.#sessions.findAtHead(sessionId);
+    const life = session?.incarnation ?? this.#sessions.nextIncarnation(sessionId);
+    if ((incarnation ?? life) !== life || (fence ?? null) !== (fence === undefined ? null : (session?.fence ?? null))) {
+      return undefined;
     }
-    if (callContents) this.#contents.change(key, callContents);
-    if (endsDrafts) this.#drafts.end(key, endsDrafts);
+    if (!session) return expectedSeq === 0 ? this.#create(sessionId, life) : undefined;
+    if (session.seq !== expectedSeq) return undefined;
+    if (expectedSeq === 0) return session;
+    const isSame = session.key === key && session.revision === revision;
+    return isSame && this.#events.lastAppend(session.key) !== id ? session : undefined;
   }
 
-  /** After the commit: the next append need not look for the session, nor read its summary again. */
+  #create(sessionId: string, incarnation: number): Place {
+    return { key: this.#sessions.create(sessionId, incarnation), incarnation, revision: 0, fence: null };
+  }
+
+  /** After the commit: the next append need not look for the session. */
   remember(sessionId: string, written: Written): void {
     this.#known.set(sessionId, written);
-    this.#summaries.remember(written);
     if (this.#known.size <= MAX_KNOWN) return;
     const [oldest] = this.#known.keys();
     if (oldest !== undefined) this.#known.delete(oldest);
-  }
-
-  /** Where the append ended that this one repeats: the one made at the same place, or the session's last. */
-  #findRepeated(
-    { key, seq: head }: SessionAtHead,
-    sessionId: string,
-    events: readonly EncodedEvent[],
-    { id, expectedSeq }: AppendOptions,
-  ): number | undefined {
-    const { length } = events;
-    const isLast = this.#events.lastAppend(key) === id;
-    const starts = [...(expectedSeq < head ? [expectedSeq] : []), ...(isLast ? [head - length] : [])];
-    for (const after of starts) {
-      const [first, ...rest] = after < 0 ? [] : this.#events.readAppended(key, after, after + length + 1);
-      if (first?.append_id !== id) continue;
-      const next = rest.findIndex((row) => row.append_id !== null);
-      if (sameEvents([first, ...(next === -1 ? rest : rest.slice(0, next))], events)) return after + length;
-      throw appendIdReused(sessionId, id);
-    }
-    if (isLast) throw appendIdReused(sessionId, id);
-    return undefined;
-  }
-
-  /** Folds the events of an append into the summary of what was before them; refuses events that lack what a summary reads. */
-  #summarize(before: LogPosition, events: readonly SessionEvent[]): SessionSummary {
-    let summary = this.#summaries.read(before);
-    for (const event of events) {
-      try {
-        summary = summarizeSession(summary, event);
-      } catch (cause) {
-        throw new RefusedAfterWriting(incompleteEvent(event.type, cause));
-      }
-    }
-    if (summary === undefined) throw new TypeError('an append has events');
-    return summary;
   }
 }

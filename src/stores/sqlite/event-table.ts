@@ -7,9 +7,9 @@ import type { Database, Statement, ValueStatement } from './driver.ts';
  *
  *     events    ■ □ ▪ ▪ ■ □ □ ■ ▪ ┆ □ ■ ▪ ■        by position: in the order they were committed
  *     places    ■ ■ ■ □ □ □ ▪ ▪ ▪ ┆ not yet         by session and seq
- *     sessions  seq, updated_at   ┆ not yet         as of the last event that has its place; likewise `summaries`
+ *     sessions  seq, updated_at   ┆ not yet         as of the last event that has its place
  *
- * An append therefore writes its events and nothing else: no index entry, not the row of its session, not its summary.
+ * An append therefore writes its events, sometimes a summary, and nothing else: no index entry, not the row of its session.
  */
 
 /** The greatest seq: half of a 64-bit id. The ids are computed in SQL, since a JavaScript number does not hold them all. */
@@ -23,20 +23,14 @@ export const PLACED = "(SELECT value FROM counters WHERE name = 'placed')";
 export const RECENT: string = `(SELECT key, max(seq) AS seq, count(*) AS count, at FROM events WHERE position > ${PLACED} GROUP BY key)`;
 
 /** A row as it lies in the table, its payload unread. */
-export type EventRow = readonly [seq: number, at: string, type: string, data: string];
+export type EventRow = readonly [seq: number, at: string, type: string, data: string, appendId: string | null];
 
 /** A row that is about to be removed. */
 export type RemainingRow = readonly [position: number, seq: number, at: string, type: string, data: string];
 
-/** A row with the id of the append that it began, if it did. */
-export interface AppendedRow extends EncodedEvent {
-  readonly append_id: string | null;
-}
-
 export class EventTable {
   readonly #database: Database;
   readonly #placeEvery: number;
-  readonly #beforePlacing: () => void;
   readonly #insert: Statement<[number, number, string | null, string, string, string]>;
   readonly #place: Statement<[]>;
   readonly #advanceSessions: Statement<[]>;
@@ -45,7 +39,6 @@ export class EventTable {
   readonly #readStretch: Statement<[number, number], EventRow>;
   readonly #readPlaced: Statement<[number, number, number, number, number], EventRow>;
   readonly #readBehind: Statement<[number, number, number, number], EventRow>;
-  readonly #appended: Statement<{ key: number; after: number; until: number }, AppendedRow>;
   readonly #lastAppend: ValueStatement<{ key: number }, string>;
   readonly #replace: Statement<{ key: number; seq: number; at: string; type: string; data: string }>;
   readonly #remaining: Statement<{ key: number; count: number }, RemainingRow>;
@@ -53,9 +46,7 @@ export class EventTable {
   readonly #deletePlace: Statement<[number, number]>;
   readonly #limitPlaced: Statement;
 
-  /** `beforePlacing` runs in the transaction that gives the recent rows their places, while they are still recent. */
-  constructor(database: Database, placeEvery: number = PLACE_EVERY, beforePlacing: () => void = () => {}) {
-    this.#beforePlacing = beforePlacing;
+  constructor(database: Database, placeEvery: number = PLACE_EVERY) {
     this.#database = database;
     this.#placeEvery = placeEvery;
     this.#insert = database.prepare(
@@ -74,22 +65,15 @@ export class EventTable {
     );
     this.#placeOf = database.prepareValue('SELECT position FROM places WHERE id = ((? << 32) | ?)');
     this.#readStretch = database.prepareRows(
-      'SELECT seq, at, type, data FROM events WHERE position >= ? AND position <= ?',
+      'SELECT seq, at, type, data, append_id FROM events WHERE position >= ? AND position <= ?',
     );
     this.#readPlaced = database.prepareRows(
-      `SELECT places.id & ${MAX_SEQ}, at, type, data FROM places CROSS JOIN events USING (position)
+      `SELECT places.id & ${MAX_SEQ}, at, type, data, append_id FROM places CROSS JOIN events USING (position)
        WHERE places.id > ((? << 32) | ?) AND places.id <= ((? << 32) | ?) ORDER BY places.id LIMIT ?`,
     );
     this.#readBehind = database.prepareRows(
-      `SELECT seq, at, type, data FROM events
+      `SELECT seq, at, type, data, append_id FROM events
        WHERE position > ${PLACED} AND key = ? AND seq > ? AND seq <= ? ORDER BY position LIMIT ?`,
-    );
-    this.#appended = database.prepare(
-      `SELECT append_id, at, type, data FROM (
-         SELECT position FROM places WHERE id > ((@key << 32) | @after) AND id <= ((@key << 32) | @until)
-         UNION ALL
-         SELECT position FROM events WHERE position > ${PLACED} AND key = @key AND seq > @after AND seq <= @until
-       ) JOIN events USING (position) ORDER BY seq`,
     );
     this.#lastAppend = database.prepareValue(
       `SELECT coalesce(
@@ -133,7 +117,6 @@ export class EventTable {
     }
     // The append that fills a stretch gives all recent rows their places: no counter, no background work.
     if (Math.floor(last / this.#placeEvery) !== Math.floor((last - events.length) / this.#placeEvery)) {
-      this.#beforePlacing();
       this.#place.run();
       this.#advanceSessions.run();
       this.#placed.run();
@@ -160,11 +143,6 @@ export class EventTable {
     const start = end === undefined ? undefined : this.#placeOf.get(key, first);
     if (end === undefined || start === undefined || end - start !== last - first) return undefined;
     return this.#readStretch.all(start, end);
-  }
-
-  /** Rows with their append ids, which show whether an append was made before. */
-  readAppended(key: number, after: number, until: number): readonly AppendedRow[] {
-    return this.#appended.all({ key, after, until });
   }
 
   /** The id of the session's last append. */

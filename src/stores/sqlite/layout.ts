@@ -48,7 +48,9 @@ CREATE TABLE summaries (
   key INTEGER PRIMARY KEY,
   data TEXT NOT NULL,
   has_work INTEGER NOT NULL DEFAULT 0,
-  seq INTEGER NOT NULL DEFAULT 0
+  seq INTEGER NOT NULL DEFAULT 0,
+  revision INTEGER NOT NULL DEFAULT 0,
+  version INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX summaries_with_work ON summaries (key) WHERE has_work = 1;
 

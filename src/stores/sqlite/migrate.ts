@@ -5,9 +5,10 @@ import { log } from './migrations/0001-log.ts';
 import { draftKinds } from './migrations/0002-draft-kinds.ts';
 import { incarnations } from './migrations/0003-incarnations.ts';
 import { recentEvents } from './migrations/0004-recent-events.ts';
+import { summaryVersions } from './migrations/0005-summary-versions.ts';
 
 /** Every layout there was, in order; a database says in `user_version` how many of them it has had. */
-export const MIGRATIONS: readonly string[] = [log, draftKinds, incarnations, recentEvents];
+export const MIGRATIONS: readonly string[] = [log, draftKinds, incarnations, recentEvents, summaryVersions];
 
 /** The layout this version of Holdfast reads and writes. */
 export const LAYOUT_VERSION: number = MIGRATIONS.length;

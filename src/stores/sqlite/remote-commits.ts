@@ -1,4 +1,5 @@
-import type { Watchers } from '../watchers.ts';
+import type { CommitFeed } from '../shell/watching.ts';
+import { Watchers } from '../watchers.ts';
 import type { DraftTable } from './draft-table.ts';
 import type { Database } from './driver.ts';
 import type { SessionTable } from './session-table.ts';
@@ -9,8 +10,8 @@ const POLL_MS = 100;
  * Notices what other connections commit, while a session is watched. SQLite sends no notice, but `data_version` changes with every
  * commit of another connection, and reading it costs a few microseconds.
  */
-export class RemoteCommits {
-  readonly #watchers: Watchers;
+export class RemoteCommits implements CommitFeed {
+  #watchers = new Watchers();
   readonly #sessions: SessionTable;
   readonly #drafts: DraftTable;
   readonly #askVersion: () => unknown;
@@ -19,35 +20,36 @@ export class RemoteCommits {
   #version: unknown;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(database: Database, sessions: SessionTable, drafts: DraftTable, watchers: Watchers) {
-    this.#watchers = watchers;
+  constructor(database: Database, sessions: SessionTable, drafts: DraftTable) {
     this.#drafts = drafts;
     this.#sessions = sessions;
     const statement = database.prepareValue<[], number>('PRAGMA data_version');
     this.#askVersion = () => statement.get();
   }
 
+  start(watchers: Watchers): void {
+    this.#watchers = watchers;
+  }
+
   /** Starts to poll with the first watcher. */
   watch(sessionId: string): void {
     // In this order: a commit in between is looked at once too often, not missed.
-    if (!this.#timer) this.#version = this.#askVersion();
+    this.watchWork();
     if (!this.#positions.has(sessionId))
       this.#positions.set(sessionId, this.#position(sessionId, this.#sessions.recentHeads()));
-    this.#timer ??= setInterval(() => this.#look(), POLL_MS).unref();
   }
 
-  /** Adds a watcher of work: any commit of another connection may have made some. */
-  watchWork(listener: (sessionId?: string) => void): () => void {
+  /** Any commit of another connection may have made some work. */
+  watchWork(): void {
     if (!this.#timer) this.#version = this.#askVersion();
     this.#timer ??= setInterval(() => this.#look(), POLL_MS).unref();
-    return this.#watchers.addWork(listener);
   }
 
   /**
    * A commit of our own: its watchers are notified already. The position is not read here, since every commit would pay for it: the next
    * commit of another connection, to any session, notifies these watchers once more.
    */
-  noticed(sessionId: string): void {
+  committed(sessionId: string): void {
     if (this.#positions.has(sessionId)) this.#positions.set(sessionId, undefined);
   }
 
@@ -58,7 +60,7 @@ export class RemoteCommits {
   }
 
   #look(): void {
-    if (this.#watchers.size === 0 && !this.#watchers.watchesWork) {
+    if (!this.#watchers.isWatching) {
       this.stop();
       return;
     }

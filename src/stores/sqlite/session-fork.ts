@@ -1,15 +1,11 @@
-import type { SessionEvent } from '../../core/log/events.ts';
-import { type SessionSummary, summarizeSession } from '../../core/summary/session-summary.ts';
-import type { ForkOptions } from '../../ports/store.ts';
-import { checkFork } from '../check-arguments.ts';
-import { decodeEvent, type EncodedEvent, encodeEvent } from '../encoded-event.ts';
 import { lateModule } from '../late-module.ts';
-import { forkTargetExists, gap, incompleteEvent, sessionGone, sessionNotFound } from '../refusals.ts';
+import { gap } from '../refusals.ts';
+import type { ForkRows } from '../shell/backend.ts';
 import type { ContentTable } from './content-table.ts';
 import type { Database, Statement, ValueStatement } from './driver.ts';
 import type { EventTable } from './event-table.ts';
 import type { SessionRemoval } from './session-removal.ts';
-import type { SessionRow, SessionTable } from './session-table.ts';
+import type { SessionTable } from './session-table.ts';
 import { SliceBudget } from './slice-budget.ts';
 import type { SliceCheckpoints } from './slice-checkpoints.ts';
 import type { SummaryTable } from './summary-table.ts';
@@ -19,48 +15,33 @@ const ROWS = 64;
 /** A fork that no slice was added to for this long is taken for one whose process died. */
 const ABANDONED_MS = 10 * 60_000;
 
+interface Parts {
+  readonly sessions: SessionTable;
+  readonly events: EventTable;
+  readonly contents: ContentTable;
+  readonly summaries: SummaryTable;
+  readonly removal: SessionRemoval;
+  readonly queue: WriteQueue;
+  readonly checkpoints: SliceCheckpoints;
+  readonly now: () => number;
+}
+
 /**
  * Copies a session's log into a new session, in short transactions.
  *
  *     begin: a row under an id that no session can have ─▶ slice, slice, slice ─▶ end: the row gets its id, and is there
- *                                  ▲                          │ origin erased       │ origin deleted
- *                                  └──────── begin again ─────┘                     └─▶ removed, SESSION_NOT_FOUND
+ *                                                              │ origin erased or deleted
+ *                                                              └─▶ removed
  */
 export class SessionFork {
-  readonly #sessions: SessionTable;
-  readonly #events: EventTable;
-  readonly #contents: ContentTable;
-  readonly #summaries: SummaryTable;
-  readonly #removal: SessionRemoval;
-  readonly #queue: WriteQueue;
-  readonly #checkpoints: SliceCheckpoints;
-  readonly #now: () => number;
+  readonly #parts: Parts;
   readonly #begin: ValueStatement<[string, number], number>;
   readonly #isBuilding: ValueStatement<[number], number>;
   readonly #keepBuilding: Statement<[number, number]>;
   readonly #publish: Statement<[string, number, number, string, number]>;
 
-  constructor(
-    database: Database,
-    parts: {
-      readonly sessions: SessionTable;
-      readonly events: EventTable;
-      readonly contents: ContentTable;
-      readonly summaries: SummaryTable;
-      readonly removal: SessionRemoval;
-      readonly queue: WriteQueue;
-      readonly checkpoints: SliceCheckpoints;
-      readonly now: () => number;
-    },
-  ) {
-    this.#sessions = parts.sessions;
-    this.#events = parts.events;
-    this.#contents = parts.contents;
-    this.#summaries = parts.summaries;
-    this.#removal = parts.removal;
-    this.#queue = parts.queue;
-    this.#checkpoints = parts.checkpoints;
-    this.#now = parts.now;
+  constructor(database: Database, parts: Parts) {
+    this.#parts = parts;
     this.#begin = database.prepareValue('INSERT INTO sessions (id, building_until) VALUES (?, ?) RETURNING key');
     this.#isBuilding = database.prepareValue('SELECT 1 FROM sessions WHERE key = ? AND building_until IS NOT NULL');
     this.#keepBuilding = database.prepare('UPDATE sessions SET building_until = ? WHERE key = ?');
@@ -69,132 +50,76 @@ export class SessionFork {
     );
   }
 
-  async fork(sessionId: string, target: string, options: ForkOptions): Promise<{ readonly seq: number }> {
-    // As they are now: the caller may change its events while the copy is made.
-    const closing = options.events.map(encodeEvent);
-    for (;;) {
-      const done = await this.#checkpoints.during(() => this.#attempt(sessionId, target, options, closing));
-      if (done) return done;
-    }
+  /** False when the origin is not at the fork's revision, or the target has events. */
+  fork(origin: number, fork: ForkRows): Promise<boolean> {
+    return this.#parts.checkpoints.during(() => this.#attempt(origin, fork));
   }
 
-  /** One copy from the beginning; undefined when the origin was erased meanwhile. */
-  async #attempt(
-    sessionId: string,
-    target: string,
-    options: ForkOptions,
-    closing: readonly EncodedEvent[],
-  ): Promise<{ readonly seq: number } | undefined> {
-    const { origin, key } = await this.#queue.submitAlone(() => this.#start(sessionId, target, options));
-    let copied: Copied | undefined = { seq: 0, summary: undefined };
-    try {
-      while (copied && copied.seq < options.at) {
-        const from: Copied = copied;
-        copied = await this.#queue.submitSlice(() => this.#slice(sessionId, origin, key, from, options.at));
-        if (copied && copied.seq < options.at) await this.#checkpoints.checkpoint();
-      }
-      const all = copied;
-      const end = all && (await this.#queue.submitAlone(() => this.#end(sessionId, target, origin, key, all, closing)));
-      if (!end) await this.#discard(key);
-      return end;
-    } catch (error) {
-      // A store that cannot be written to removes it later: the row is invisible.
-      await this.#discard(key).catch(() => {});
-      throw error;
-    }
-  }
-
-  #start(
-    sessionId: string,
-    target: string,
-    options: ForkOptions,
-  ): { readonly origin: SessionRow; readonly key: number } {
-    const origin = this.#sessions.findLivingAtHead(sessionId, options.incarnation);
-    if (!origin) throw sessionNotFound(sessionId);
-    checkFork({ id: sessionId, seq: origin.seq }, target, options);
-    this.#checkTarget(target);
+  async #attempt(origin: number, fork: ForkRows): Promise<boolean> {
+    const { queue, checkpoints, now } = this.#parts;
+    const { at, revision } = fork;
     // No session id has a NUL: this row is found by its key alone.
-    const key = this.#begin.get(
-      `\0fork:${lateModule('node:crypto').randomUUID()}`,
-      this.#now() + ABANDONED_MS,
-    ) as number;
-    return { origin, key };
+    const id = `\0fork:${lateModule('node:crypto').randomUUID()}`;
+    const key = await queue.submitAlone(() => this.#begin.get(id, now() + ABANDONED_MS) as number);
+    let isDone = false;
+    try {
+      let copied: number | undefined = 0;
+      while (copied !== undefined && copied < at) {
+        const from: number = copied;
+        copied = await queue.submitSlice(() => this.#slice(origin, key, revision, from, at));
+        if (copied !== undefined && copied < at) await checkpoints.checkpoint();
+      }
+      isDone = copied !== undefined && (await queue.submitAlone(() => this.#end(origin, key, fork)));
+      return isDone;
+    } finally {
+      // A store that cannot be written to removes it later: the row is invisible.
+      if (!isDone) await this.#discard(key).catch(() => {});
+    }
   }
 
-  #checkTarget(target: string): void {
-    if ((this.#sessions.findAtHead(target)?.seq ?? 0) > 0) throw forkTargetExists(target);
+  /** Whether what was copied so far is still what the origin holds. */
+  #isCurrent(origin: number, key: number, revision: number): boolean {
+    return this.#parts.sessions.readAtHead(origin)?.revision === revision && this.#isBuilding.get(key) === 1;
   }
 
-  /** Whether what was copied so far is still what the origin holds. Throws when the origin was deleted. */
-  #isCurrent(sessionId: string, origin: SessionRow, key: number): boolean {
-    const now = this.#sessions.find(sessionId);
-    if (now?.key !== origin.key) throw sessionGone(sessionId);
-    return now.revision === origin.revision && this.#isBuilding.get(key) === 1;
-  }
-
-  #slice(sessionId: string, origin: SessionRow, key: number, from: Copied, until: number): Copied | undefined {
-    if (!this.#isCurrent(sessionId, origin, key)) return undefined;
-    this.#keepBuilding.run(this.#now() + ABANDONED_MS, key);
+  #slice(origin: number, key: number, revision: number, after: number, until: number): number | undefined {
+    if (!this.#isCurrent(origin, key, revision)) return undefined;
+    const { events, contents, now } = this.#parts;
+    this.#keepBuilding.run(now() + ABANDONED_MS, key);
     const budget = new SliceBudget();
-    let { seq, summary } = from;
+    let seq = after;
     for (let room = true; room && seq < until; ) {
-      const rows = this.#events.read(origin.key, seq, until, ROWS);
-      if (rows.length === 0) throw new RefusedAfterWriting(gap(sessionId, seq + 1));
+      const rows = events.read(origin, seq, until, ROWS);
+      if (rows.length === 0) throw new RefusedAfterWriting(gap(String(origin), seq + 1));
       for (const [row, at, type, data] of rows) {
-        if (row !== seq + 1) throw new RefusedAfterWriting(gap(sessionId, seq + 1));
         room = budget.take(data.length);
         if (!room) break;
-        this.#events.insert(key, row, row === 1 ? 'fork' : undefined, [{ at, type, data }]);
-        summary = summarize(summary, decodeEvent(sessionId, row, at, type, data));
+        events.insert(key, row, row === 1 ? 'fork' : undefined, [{ at, type, data }]);
         seq = row;
       }
     }
-    this.#contents.copyReferences(key, origin.key, from.seq, seq);
-    return { seq, summary };
+    contents.copyReferences(key, origin, after, seq);
+    return seq;
   }
 
-  #end(
-    sessionId: string,
-    target: string,
-    origin: SessionRow,
-    key: number,
-    copied: Copied,
-    closing: readonly EncodedEvent[],
-  ): { readonly seq: number } | undefined {
-    if (!this.#isCurrent(sessionId, origin, key)) return undefined;
-    this.#checkTarget(target);
-    const empty = this.#sessions.find(target);
+  #end(origin: number, key: number, { target, revision, at, events: closing, summary }: ForkRows): boolean {
+    const { sessions, events, summaries } = this.#parts;
+    const there = sessions.findAtHead(target);
+    if (!this.#isCurrent(origin, key, revision) || (there?.seq ?? 0) > 0) return false;
     // It may hold a lease, and no event: the fork takes its place.
-    if (empty) this.#sessions.doom(empty.key, 0);
-    this.#events.insert(key, copied.seq + 1, 'fork:end', closing);
-    let { seq, summary } = copied;
-    for (const { at, type, data } of closing) {
-      summary = summarize(summary, decodeEvent(target, ++seq, at, type, data));
-    }
-    if (summary) this.#summaries.write(key, seq, summary);
-    const incarnation = this.#sessions.nextIncarnation(target);
-    this.#publish.run(target, incarnation, seq, closing.at(-1)?.at ?? '', key);
-    return { seq };
+    if (there) sessions.doom(there.key, 0);
+    events.insert(key, at + 1, 'fork:end', closing);
+    summaries.write(key, summary);
+    const incarnation = there?.incarnation ?? sessions.nextIncarnation(target);
+    this.#publish.run(target, incarnation, summary.seq, closing.at(-1)?.at ?? '', key);
+    return true;
   }
 
   async #discard(key: number): Promise<void> {
-    await this.#queue.submitAlone(() => {
-      if (this.#isBuilding.get(key) === 1) this.#sessions.doom(key, 0);
+    const { queue, sessions, removal } = this.#parts;
+    await queue.submitAlone(() => {
+      if (this.#isBuilding.get(key) === 1) sessions.doom(key, 0);
     });
-    await this.#removal.removeAll(key);
+    await removal.removeAll(key);
   }
-}
-
-/** Folds one event into the summary of the fork. */
-function summarize(summary: SessionSummary | undefined, event: SessionEvent): SessionSummary {
-  try {
-    return summarizeSession(summary, event);
-  } catch (cause) {
-    throw new RefusedAfterWriting(incompleteEvent(event.type, cause));
-  }
-}
-
-interface Copied {
-  readonly seq: number;
-  readonly summary: SessionSummary | undefined;
 }

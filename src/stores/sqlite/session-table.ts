@@ -1,6 +1,4 @@
-import type { SessionHead } from '../../ports/store.ts';
 import { lateModule } from '../late-module.ts';
-import { sessionGone } from '../refusals.ts';
 import type { Database, Statement, ValueStatement } from './driver.ts';
 import { PLACED, RECENT } from './event-table.ts';
 
@@ -17,6 +15,7 @@ export interface SessionRow {
 
 /** A session and the seq of its last event. */
 export interface SessionAtHead extends SessionRow {
+  readonly id: string;
   readonly seq: number;
 }
 
@@ -29,6 +28,7 @@ const HEAD = `coalesce((SELECT seq FROM events WHERE position > ${PLACED} AND ke
 export class SessionTable {
   readonly #find: Statement<[string], SessionRow>;
   readonly #findAtHead: Statement<[string], SessionAtHead>;
+  readonly #readAtHead: Statement<[number], SessionAtHead>;
   readonly #recent: Statement<[], readonly [key: number, seq: number]>;
   readonly #create: ValueStatement<[string, number], number>;
   readonly #deletedIncarnations: ValueStatement<[string], number>;
@@ -42,7 +42,9 @@ export class SessionTable {
 
   constructor(database: Database) {
     this.#find = database.prepare(`SELECT ${ROW_COLUMNS} FROM sessions WHERE id = ?`);
-    this.#findAtHead = database.prepare(`SELECT ${ROW_COLUMNS}, ${HEAD} AS seq FROM sessions WHERE id = ?`);
+    const atHead = `SELECT ${ROW_COLUMNS}, id, ${HEAD} AS seq FROM sessions`;
+    this.#findAtHead = database.prepare(`${atHead} WHERE id = ?`);
+    this.#readAtHead = database.prepare(`${atHead} WHERE key = ? AND building_until IS NULL`);
     this.#recent = database.prepareRows(`SELECT key, seq FROM ${RECENT}`);
     this.#create = database.prepareValue('INSERT INTO sessions (id, incarnation) VALUES (?, ?) RETURNING key');
     this.#deletedIncarnations = database.prepareValue('SELECT incarnation FROM deleted_sessions WHERE id_hash = ?');
@@ -76,8 +78,8 @@ export class SessionTable {
   }
 
   /** The key of a session that is not there yet. */
-  create(sessionId: string): number {
-    return this.#create.get(sessionId, this.nextIncarnation(sessionId)) as number;
+  create(sessionId: string, incarnation: number = this.nextIncarnation(sessionId)): number {
+    return this.#create.get(sessionId, incarnation) as number;
   }
 
   /** The incarnation that begins when the session is created now. */
@@ -85,33 +87,9 @@ export class SessionTable {
     return (this.#deletedIncarnations.get(idHash(sessionId)) ?? 0) + 1;
   }
 
-  /** The session in the incarnation that the caller names; undefined when that one has no row yet. */
-  findLiving(sessionId: string, incarnation: number | undefined): SessionRow | undefined {
-    return this.#inIncarnation(sessionId, incarnation, this.find(sessionId));
-  }
-
-  /** As `findLiving`, with the seq of the last event. */
-  findLivingAtHead(sessionId: string, incarnation: number | undefined): SessionAtHead | undefined {
-    return this.#inIncarnation(sessionId, incarnation, this.findAtHead(sessionId));
-  }
-
-  #inIncarnation<R extends SessionRow>(
-    sessionId: string,
-    incarnation: number | undefined,
-    session: R | undefined,
-  ): R | undefined {
-    if (incarnation === undefined) return session;
-    if (incarnation !== (session?.incarnation ?? this.nextIncarnation(sessionId))) throw sessionGone(sessionId);
-    return session;
-  }
-
-  head(sessionId: string): SessionHead {
-    const { incarnation, seq, revision } = this.findAtHead(sessionId) ?? {
-      incarnation: this.nextIncarnation(sessionId),
-      seq: 0,
-      revision: 0,
-    };
-    return { incarnation, seq, revision };
+  /** As `findAtHead`, by key; not a fork that is being copied. */
+  readAtHead(key: number): SessionAtHead | undefined {
+    return this.#readAtHead.get(key);
   }
 
   /** Notes that an event was replaced; `at` is the new time of the last event, if it was that one. */

@@ -1,6 +1,5 @@
 import type { StoredSnapshot } from '../../ports/store.ts';
 import type { Database, Statement } from './driver.ts';
-import type { SessionRow } from './session-table.ts';
 
 /** The newest snapshot of each session. */
 export class SnapshotTable {
@@ -17,7 +16,7 @@ export class SnapshotTable {
     this.#drop = database.prepare('DELETE FROM snapshots WHERE key = ?');
   }
 
-  write({ key }: SessionRow, { seq, data }: StoredSnapshot): void {
+  write(key: number, { seq, data }: StoredSnapshot): void {
     this.#write.run(key, seq, data);
   }
 
