@@ -166,10 +166,10 @@ export class Shell<Key extends SessionKey> {
       keepLease(sessionId, fence, options) {
         enter(sessionId);
         checkTtl(options.ttlMs);
-        return kept.keep(sessionId, fence, options, async () => {
-          enter();
-          return write(() => rules.renew(sessionId, fence, options.ttlMs));
-        });
+        // Through the method that it was called beside: a store that wraps this one renews in its own way.
+        return kept.keep(sessionId, fence, options, async () =>
+          (await this.renewLease(sessionId, fence, options.ttlMs)) ? rules.term(sessionId, fence) : undefined,
+        );
       },
 
       releaseLease: async (sessionId, fence, { seq } = {}) => {
