@@ -7,4 +7,4 @@ export {
   type PostgresStoreOptions,
   postgresStore,
 } from './stores/postgres/postgres-store.ts';
-export type { WorkOptions } from './stores/postgres/session-list.ts';
+export type { WorkOptions } from './stores/postgres/rows/session-list.ts';

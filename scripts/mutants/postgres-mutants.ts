@@ -4,7 +4,7 @@ import type { ListedMutant } from './mutant.ts';
 export const POSTGRES_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'A plain append is written under a stale fence',
-    file: 'src/stores/postgres/append-statements.ts',
+    file: 'src/stores/postgres/appends/append-statements.ts',
     find: '? ` AND fence = ',
     replace: '? ` AND fence >= ',
     invariant: 'I6',
@@ -12,7 +12,7 @@ export const POSTGRES_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'An append of a group is written under a stale fence',
-    file: 'src/stores/postgres/append-statements.ts',
+    file: 'src/stores/postgres/appends/append-statements.ts',
     find: '(i.fence IS NULL OR l.fence = i.fence)',
     replace: '(i.fence IS NULL OR l.fence >= i.fence)',
     invariant: 'I6',
@@ -28,7 +28,7 @@ export const POSTGRES_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A lease that was renewed is replaced like that of a dead process, in PostgreSQL',
-    file: 'src/stores/postgres/lease-rows.ts',
+    file: 'src/stores/postgres/rows/lease-rows.ts',
     find: '(fence = $6::bigint AND lease_renewals = $7::int)',
     replace: '(fence = $6::bigint AND $7::int IS NOT NULL)',
     invariant: 'D76',
@@ -36,7 +36,7 @@ export const POSTGRES_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The server releases a lease although its session has events that the holder has not seen',
-    file: 'src/stores/postgres/lease-rows.ts',
+    file: 'src/stores/postgres/rows/lease-rows.ts',
     find: '($3::int IS NULL OR seq = $3)',
     replace: '($3::int IS NULL OR seq >= $3)',
     invariant: 'D61',
@@ -44,7 +44,7 @@ export const POSTGRES_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A process without the lease writes drafts to PostgreSQL',
-    file: 'src/stores/postgres/draft-rows.ts',
+    file: 'src/stores/postgres/rows/draft-rows.ts',
     find: 'WHERE id = $1 AND fence = $2::bigint AND ($3::int',
     replace: 'WHERE id = $1 AND fence >= $2::bigint AND ($3::int',
     invariant: 'I6',
@@ -52,7 +52,7 @@ export const POSTGRES_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'An append does not end the drafts that it names, in PostgreSQL',
-    file: 'src/stores/postgres/append-statements.ts',
+    file: 'src/stores/postgres/appends/append-statements.ts',
     find: 'WHERE a.n = d.n AND f.key = a.key AND f.draft_id = d.draft_id',
     replace: 'WHERE a.n = d.n AND f.key = a.key AND f.draft_id < d.draft_id',
     invariant: 'D53',

@@ -4,7 +4,7 @@ import type { ListedMutant } from './mutant.ts';
 export const SQLITE_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'A commit is not synced if one of its appends may be synced later',
-    file: 'src/stores/sqlite/write-queue.ts',
+    file: 'src/stores/sqlite/connection/write-queue.ts',
     find: "const waits = jobs.some(({ sync }) => sync === 'now');",
     replace: "const waits = jobs.every(({ sync }) => sync === 'now');",
     invariant: 'I1',
@@ -12,7 +12,7 @@ export const SQLITE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A store that is closed right after a late append does not sync it',
-    file: 'src/stores/sqlite/write-queue.ts',
+    file: 'src/stores/sqlite/connection/write-queue.ts',
     find: '    this.#syncNow();\n    while',
     replace: '    while',
     invariant: 'I1',
@@ -20,7 +20,7 @@ export const SQLITE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A write is acknowledged before it is committed',
-    file: 'src/stores/sqlite/write-queue.ts',
+    file: 'src/stores/sqlite/connection/write-queue.ts',
     find: '      this.#commit.run();\n',
     replace: '      jobs.forEach((job, i) => settle(job, outcomes[i] as Outcome));\n      this.#commit.run();\n',
     invariant: 'I1',
@@ -28,7 +28,7 @@ export const SQLITE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'After a late commit no commit waits for the disk',
-    file: 'src/stores/sqlite/commit-sync.ts',
+    file: 'src/stores/sqlite/connection/commit-sync.ts',
     find: 'if (this.#level === level) return;',
     replace: "if (this.#level === level || level === 'FULL') return;",
     invariant: 'I1',
@@ -36,7 +36,7 @@ export const SQLITE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'Work that fails takes the other work of its transaction with it',
-    file: 'src/stores/sqlite/write-queue.ts',
+    file: 'src/stores/sqlite/connection/write-queue.ts',
     find: 'if (jobs.length > 1 && !(error instanceof GuardError))',
     replace: 'if (jobs.length < 1 && !(error instanceof GuardError))',
     invariant: 'D51',
@@ -44,7 +44,7 @@ export const SQLITE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A connection does not notice the commits of other processes',
-    file: 'src/stores/sqlite/write-queue.ts',
+    file: 'src/stores/sqlite/connection/write-queue.ts',
     find: 'if (this.#guard?.begun() !== false || !isOneAppend) this.#epoch++;',
     replace: 'this.#guard?.begun();\n      if (!isOneAppend) this.#epoch++;',
     invariant: 'I6',
@@ -52,7 +52,7 @@ export const SQLITE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'An append to a session that the process knows does not compare its fence',
-    file: 'src/stores/sqlite/event-log.ts',
+    file: 'src/stores/sqlite/rows/event-log.ts',
     find: 'known.epoch === this.#epoch() && (fence === undefined || fence === known.fence)',
     replace: 'known.epoch === this.#epoch()',
     invariant: 'I6',
@@ -60,7 +60,7 @@ export const SQLITE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'An append does not end the drafts that it names',
-    file: 'src/stores/sqlite/event-log.ts',
+    file: 'src/stores/sqlite/rows/event-log.ts',
     find: 'if (endsDrafts) this.#drafts.end(key, endsDrafts);',
     replace: '',
     invariant: 'D53',
@@ -68,7 +68,7 @@ export const SQLITE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The row of a session does not reach its newest events when they get their places',
-    file: 'src/stores/sqlite/event-table.ts',
+    file: 'src/stores/sqlite/rows/event-table.ts',
     find: '      this.#advanceSessions.run();\n',
     replace: '',
     invariant: 'I1',
@@ -76,7 +76,7 @@ export const SQLITE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'Appends to a file that was replaced are acknowledged',
-    file: 'src/stores/sqlite/file-guard.ts',
+    file: 'src/stores/sqlite/connection/file-guard.ts',
     find: '    if (this.#isReplaced()) throw new GuardError(this.#replaced());\n',
     replace: '',
     invariant: 'I1',
@@ -108,7 +108,7 @@ export const SQLITE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A fork keeps text that was erased while it was copied',
-    file: 'src/stores/sqlite/session-fork.ts',
+    file: 'src/stores/sqlite/long-work/session-fork.ts',
     find: 'return now.revision === origin.revision && this.#isBuilding.get(key) === 1;',
     replace: 'return this.#isBuilding.get(key) === 1;',
     invariant: 'D58',
@@ -116,7 +116,7 @@ export const SQLITE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A lease is judged by the time of day within one boot',
-    file: 'src/stores/sqlite/lease-table.ts',
+    file: 'src/stores/sqlite/rows/lease-table.ts',
     find: 'deadline: isOfThisBoot ? (row.lease_deadline ?? undefined) : undefined',
     replace: 'deadline: isOfThisBoot ? undefined : undefined',
     invariant: 'D76',
@@ -124,7 +124,7 @@ export const SQLITE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The store releases a lease although its session has events that the holder has not seen',
-    file: 'src/stores/sqlite/lease-table.ts',
+    file: 'src/stores/sqlite/rows/lease-table.ts',
     find: 'if (seq !== undefined && this.#sessions.findAtHead(sessionId)?.seq !== seq) return false;',
     replace: '',
     invariant: 'D61',
@@ -132,7 +132,7 @@ export const SQLITE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The drafts and the exact arguments of a deleted session stay in the file',
-    file: 'src/stores/sqlite/session-removal.ts',
+    file: 'src/stores/sqlite/long-work/session-removal.ts',
     find: 'if (rows.length === 0) return this.#removeBelongings(key, budget);',
     replace: 'if (rows.length === 0) return this.#forget.run(key).changes > 0;',
     invariant: 'D77',

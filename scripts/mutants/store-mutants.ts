@@ -28,7 +28,7 @@ export const STORE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A lease that was renewed is replaced like that of a dead process',
-    file: 'src/stores/lease-rules.ts',
+    file: 'src/stores/leases/lease-rules.ts',
     find: 'return replacing?.fence !== lease.fence || replacing.renewals !== lease.renewals;',
     replace: 'return replacing?.fence !== lease.fence;',
     invariant: 'D76',
@@ -36,7 +36,7 @@ export const STORE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The holder trusts the clock that leaves it more time',
-    file: 'src/stores/lease-rules.ts',
+    file: 'src/stores/leases/lease-rules.ts',
     find: 'Math.min(byTimeOfDay, deadline - monotonic)',
     replace: 'Math.max(byTimeOfDay, deadline - monotonic)',
     invariant: 'D76',

@@ -2,8 +2,14 @@ import pg from 'pg';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { postgresStore } from '../../src/postgres.ts';
-import { PostgresDatabase } from '../../src/stores/postgres/database.ts';
-import { checkServer, LAYOUT_VERSION, MIGRATIONS, type Migration, migrate } from '../../src/stores/postgres/layout.ts';
+import { PostgresDatabase } from '../../src/stores/postgres/connection/database.ts';
+import {
+  checkServer,
+  LAYOUT_VERSION,
+  MIGRATIONS,
+  type Migration,
+  migrate,
+} from '../../src/stores/postgres/connection/layout.ts';
 import { appendNotes, HOLDER, note, notesOf } from './support/logs.ts';
 import { databaseUrl, dropSchema, newSchema, openStore } from './support/schemas.ts';
 import { queryOnce } from './support/server.ts';

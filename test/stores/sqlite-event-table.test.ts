@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { EventTable } from '../../src/stores/sqlite/event-table.ts';
 import { openDatabase } from '../../src/stores/sqlite/open-database.ts';
+import { EventTable } from '../../src/stores/sqlite/rows/event-table.ts';
 import { note, openStore, readAll, temporaryDatabase } from './support/temporary.ts';
 
 /** Appends of any size to a few sessions, and deletions: enough to pass the range after which rows get their final positions. */

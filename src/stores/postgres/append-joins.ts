@@ -1,6 +1,6 @@
 import type { SessionSummary } from '../../core/summary/session-summary.ts';
-import type { ReadyAppend } from './append-statements.ts';
-import type { Sql } from './database.ts';
+import type { ReadyAppend } from './appends/append-statements.ts';
+import type { Sql } from './connection/database.ts';
 
 /** An append that is about to be committed. */
 export interface JoinedAppend {

@@ -4,22 +4,22 @@ import type { OwnBackend, Replacement } from '../shell/backend.ts';
 import { Shell } from '../shell/define-store.ts';
 import { systemClock } from '../system-clock.ts';
 import { AppendJoins } from './append-joins.ts';
-import { AppendQueue } from './append-queue.ts';
-import { BackgroundIndexing } from './background-indexing.ts';
-import { ContentRows } from './content-rows.ts';
-import { keepingAlive, type Sql } from './database.ts';
-import { DraftRows } from './draft-rows.ts';
-import { checkIntegrity } from './integrity.ts';
-import { LeaseRows } from './lease-rows.ts';
-import { Notices } from './notices.ts';
+import { AppendQueue } from './appends/append-queue.ts';
+import { keepingAlive, type Sql } from './connection/database.ts';
+import { checkIntegrity } from './connection/integrity.ts';
+import { Notices } from './connection/notices.ts';
+import { renewalPart } from './connection/renewal-source.ts';
 import type { OpenDatabase } from './open-database.ts';
 import type { PostgresStore, PostgresStoreOptions } from './postgres-store.ts';
-import { renewalPart } from './renewal-source.ts';
-import { SearchIndex } from './search-index.ts';
-import { SessionFork } from './session-fork.ts';
-import { SessionList, SUMMARY_COLUMNS, type SummaryRow, summaryOf } from './session-list.ts';
-import { SessionRemoval } from './session-removal.ts';
-import { SessionRows } from './session-rows.ts';
+import { ContentRows } from './rows/content-rows.ts';
+import { DraftRows } from './rows/draft-rows.ts';
+import { LeaseRows } from './rows/lease-rows.ts';
+import { SessionFork } from './rows/session-fork.ts';
+import { SessionList, SUMMARY_COLUMNS, type SummaryRow, summaryOf } from './rows/session-list.ts';
+import { SessionRemoval } from './rows/session-removal.ts';
+import { SessionRows } from './rows/session-rows.ts';
+import { BackgroundIndexing } from './search/background-indexing.ts';
+import { SearchIndex } from './search/search-index.ts';
 
 /** The store on an open database. */
 export function storeOnDatabase(open: OpenDatabase, options: PostgresStoreOptions): PostgresStore {

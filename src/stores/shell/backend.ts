@@ -11,8 +11,8 @@ import type {
   StoredSnapshot,
 } from '../../ports/store.ts';
 import type { EncodedEvent } from '../encoded-event.ts';
-import type { LeaseTerm } from '../lease-rules.ts';
-import type { RenewalPart } from '../renewal-thread.ts';
+import type { LeaseTerm } from '../leases/lease-rules.ts';
+import type { RenewalPart } from '../leases/renewal-thread.ts';
 import type { SearchTerm } from '../search-text.ts';
 import type { CommitFeed } from './watching.ts';
 

@@ -13,8 +13,9 @@ import {
   checkSnapshot,
   checkTtl,
 } from '../check-arguments.ts';
+import { RenewalThread } from '../leases/renewal-thread.ts';
+import { ClockLeases, KeptLeases } from '../leases/store-leases.ts';
 import { contentMissing, fenceConflict, sessionGone, snapshotBeyondLog, storeClosed } from '../refusals.ts';
-import { RenewalThread } from '../renewal-thread.ts';
 import { DEFAULT_HITS, parseQuery } from '../search-text.ts';
 import { checkListing } from '../session-listing.ts';
 import { storeFailure } from '../store-failure.ts';
@@ -23,7 +24,6 @@ import { Watchers } from '../watchers.ts';
 import { Appending } from './appending.ts';
 import type { ListedRow, OwnBackend, SessionKey, SessionRow, StoreBackend } from './backend.ts';
 import { Changing } from './changing.ts';
-import { ClockLeases, KeptLeases } from './leases.ts';
 import { Listing } from './listing.ts';
 import { readEvents } from './reading.ts';
 import { scanSearch } from './scan-search.ts';

@@ -3,30 +3,30 @@ import { decodeEvent } from '../encoded-event.ts';
 import type { LeaseRows, OwnBackend, StoredEvent } from '../shell/backend.ts';
 import { Shell } from '../shell/define-store.ts';
 import { systemClock } from '../system-clock.ts';
-import { BackgroundIndexing } from './background-indexing.ts';
-import { untilFree } from './busy.ts';
-import { ContentTable } from './content-table.ts';
-import { DraftTable } from './draft-table.ts';
+import { untilFree } from './connection/busy.ts';
+import { FileGuard } from './connection/file-guard.ts';
+import { checkIntegrity } from './connection/integrity.ts';
+import { RemoteCommits } from './connection/remote-commits.ts';
+import { renewalPart } from './connection/renewal-source.ts';
+import { emptyIfFree, emptyWriteAheadLog, stillInLog } from './connection/write-ahead-log.ts';
+import { type SubmitOptions, WriteQueue } from './connection/write-queue.ts';
 import type { Database } from './driver.ts';
-import { EventLog, type Written } from './event-log.ts';
-import { type EventRow, EventTable, MAX_SEQ } from './event-table.ts';
-import { FileGuard } from './file-guard.ts';
-import { checkIntegrity } from './integrity.ts';
-import { LeaseTable } from './lease-table.ts';
+import { SessionFork } from './long-work/session-fork.ts';
+import { SessionRemoval } from './long-work/session-removal.ts';
+import { SliceCheckpoints } from './long-work/slice-checkpoints.ts';
 import { DEFAULT_BUSY_TIMEOUT_MS, readSettings } from './open-database.ts';
-import { RemoteCommits } from './remote-commits.ts';
-import { renewalPart } from './renewal-source.ts';
-import { SearchIndex } from './search-index.ts';
-import { SessionFork } from './session-fork.ts';
-import { SessionList } from './session-list.ts';
-import { SessionRemoval } from './session-removal.ts';
-import { SessionTable } from './session-table.ts';
-import { SliceCheckpoints } from './slice-checkpoints.ts';
-import { SnapshotTable } from './snapshot-table.ts';
+import { ContentTable } from './rows/content-table.ts';
+import { DraftTable } from './rows/draft-table.ts';
+import { EventLog, type Written } from './rows/event-log.ts';
+import { type EventRow, EventTable, MAX_SEQ } from './rows/event-table.ts';
+import { LeaseTable } from './rows/lease-table.ts';
+import { SessionList } from './rows/session-list.ts';
+import { SessionTable } from './rows/session-table.ts';
+import { SnapshotTable } from './rows/snapshot-table.ts';
+import { SummaryTable } from './rows/summary-table.ts';
+import { BackgroundIndexing } from './search/background-indexing.ts';
+import { SearchIndex } from './search/search-index.ts';
 import type { SqliteStore, SqliteStoreOptions } from './sqlite-store.ts';
-import { SummaryTable } from './summary-table.ts';
-import { emptyIfFree, emptyWriteAheadLog, stillInLog } from './write-ahead-log.ts';
-import { type SubmitOptions, WriteQueue } from './write-queue.ts';
 
 /**
  * The store on an open connection. `placeEvery` is how many events of all sessions may wait for their places: tests set it low, so that
@@ -218,7 +218,7 @@ export function storeOnDatabase(
     async backup(target) {
       shell.enter();
       guard.refuseReplaced();
-      return shell.run(async () => (await import('./back-up.ts')).backUp(path, target));
+      return shell.run(async () => (await import('./connection/back-up.ts')).backUp(path, target));
     },
 
     settings() {
