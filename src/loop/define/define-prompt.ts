@@ -30,7 +30,7 @@ export interface PromptDefinition<Schema extends StandardSchemaV1 | undefined> {
   readonly outputJsonSchema?: JsonSchema;
 }
 
-/** Tools by name: ours, and AI SDK `tool()` objects. */
+/** Tools by name: ours, under their own name, and AI SDK `tool()` objects. */
 export type ToolSet = Readonly<Record<string, AnyTool | ForeignTool>>;
 
 /** An AI SDK `tool()` object that was given a name: `{ ...tool(…), name: 'weather' }`. */
@@ -115,6 +115,11 @@ function isToolSet(entry: unknown): entry is ToolSet {
 function toolsOf(tools: ToolSet): readonly AnyTool[] {
   return Object.entries(tools).map(([name, tool]) => {
     checkToolName(name);
-    return isForeignTool(tool) ? toTool(name, tool) : { ...tool, name };
+    if (isForeignTool(tool)) return toTool(name, tool);
+    if (tool.name === name) return tool;
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      `tools: { ${name} } holds the tool "${tool.name}"; give it the name "${name}", or the key "${tool.name}"`,
+    );
   });
 }
