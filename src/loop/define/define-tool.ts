@@ -5,8 +5,8 @@ import { type KnownOptions, refuseUnknownOptions } from '../../core/known-option
 import type { ToolEffect } from '../../core/log/events.ts';
 import type { ProgressReport } from '../../core/log/progress.ts';
 import type { StagedSession } from '../../session/append/staged-session.ts';
-import type { ChildOptions, EvaluationResponse } from '../evaluate/provider-adapter.ts';
-import type { Prompt } from './define-prompt.ts';
+import type { ChildOptions, EvaluationResponse, NeededParams } from '../evaluate/provider-adapter.ts';
+import type { AnyParams, Prompt } from './define-prompt.ts';
 import { type JsonSchema, toJsonSchema } from './json-schema.ts';
 import type { SuspendedCall } from './suspend-until.ts';
 
@@ -38,7 +38,10 @@ export interface ToolContext<Slices extends readonly AnySlice[] = readonly AnySl
    * without one by prompt, input and params. Throws in a tool that declares no effect (D60): declare `idempotent`, or `read` if the
    * children only read. In a `once` tool it works, but after a crash the handler, and so its children, wait for a decision.
    */
-  evaluate<Output>(prompt: Prompt<Output>, options?: ChildOptions): Promise<EvaluationResponse<Output>>;
+  evaluate<Output, Params extends AnyParams = AnyParams>(
+    prompt: Prompt<Output, Params>,
+    options?: ChildOptions & NeededParams<Params>,
+  ): Promise<EvaluationResponse<Output>>;
 }
 
 /** Whether a call needs a person's approval. One that is not approved within `expiresAfterMs` is denied (D67). */
