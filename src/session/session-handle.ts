@@ -128,7 +128,13 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
     this.#snapshots = new SessionSnapshots(this, { log, held: this.#held, report: parts.report });
     const isRedacted = (call: CallRef): boolean =>
       findCall(log.state.record.evaluations, call)?.argumentsRedacted === true;
-    this.#intake = new EventIntake({ ...options, clock, isRedacted, hold: (contents) => this.#held.hold(contents) });
+    this.#intake = new EventIntake({
+      ...options,
+      clock,
+      isRedacted,
+      eventTypes: () => log.fold.types,
+      hold: (contents) => this.#held.hold(contents),
+    });
     this.#queue = new AppendQueue(
       {
         store,
@@ -156,7 +162,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
   }
 
   dispatch<const Type extends string>(event: Dispatched<Slices, Type>): Promise<{ readonly seq: number }> {
-    return this.append([event as AnyEvent]);
+    return this.#append([event as AnyEvent], {}, NOTHING_KNOWN, { declared: true });
   }
 
   append(events: readonly AnyEvent[], options: SessionAppendOptions = {}): Promise<{ readonly seq: number }> {
@@ -172,12 +178,14 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
     events: readonly AnyEvent[],
     options: AppendEntryOptions,
     { now, plain, discarded = 0 }: LoopKnowledge,
+    { declared = false } = {},
   ): Promise<{ readonly seq: number }> {
     try {
       this.#assertWritable();
       if (events.length === 0) return Promise.resolve({ seq: this.seq });
       noteAppend(this.store, this.id);
       const ready = this.#intake.accept(discarded > 0 ? this.#intake.markFirst(events, discarded) : events, plain);
+      if (declared) for (const event of ready.events) this.#intake.checkDeclared(event);
       return this.#queue.append(ready, options, now);
     } catch (error) {
       return Promise.reject(error);

@@ -56,16 +56,14 @@ export interface OpenSessionOptions<Slices extends readonly AnySlice[] = readonl
   readonly onError?: (error: unknown) => void;
 }
 
-/** An event as it is dispatched: of one of the session's slices, one of ours, or any other. */
-export type Dispatched<Slices extends readonly AnySlice[], Type extends string> = {
-  readonly type: Type;
-} & (Type extends BuiltInEvent['type']
-  ? Without<Extract<BuiltInEvent, { readonly type: Type }>, keyof EventEnvelope>
+/** An event as it is dispatched: of one of the session's slices, or built in. If the slices are not known here, of any type. */
+export type Dispatched<Slices extends readonly AnySlice[], Type extends string> = Type extends BuiltInEvent['type']
+  ? { readonly type: Type } & Without<Extract<BuiltInEvent, { readonly type: Type }>, keyof EventEnvelope>
   : string extends EventOf<Slices[number]>['type'] // the slices are not known here
-    ? Readonly<Record<string, unknown>>
+    ? { readonly type: Type } & Readonly<Record<string, unknown>>
     : Type extends EventOf<Slices[number]>['type']
-      ? Extract<EventOf<Slices[number]>, { readonly type: Type }>
-      : Readonly<Record<string, unknown>>);
+      ? { readonly type: Type } & Extract<EventOf<Slices[number]>, { readonly type: Type }>
+      : { readonly type: EventOf<Slices[number]>['type'] } & Readonly<Record<string, unknown>>;
 
 /** Options of `session.subscribe`. */
 export interface SubscribeOptions {
@@ -137,7 +135,7 @@ export interface AnySession extends SessionView, SessionDecisions {
   /** Title, tags, metadata and the state of the newest evaluation; undefined before the first event. */
   readonly summary: SessionSummary | undefined;
 
-  /** Appends several events in one commit. */
+  /** Appends several events in one commit, of any type. */
   append(
     events: readonly { readonly type: string; readonly [field: string]: unknown }[],
     options?: SessionAppendOptions,
@@ -193,7 +191,10 @@ export interface AnySession extends SessionView, SessionDecisions {
 
 /** A session that knows its slices: dispatched events are checked against theirs, and events that are read have their fields. */
 export interface Session<Slices extends readonly AnySlice[] = readonly AnySlice[]> extends AnySession {
-  /** Appends an event. */
+  /**
+   * Appends an event that a slice of the session folds, or a built-in one; any other is `EVENT_INVALID`. To record an event that
+   * changes no state, declare it in a slice whose reducer returns the state as it is, or use `append`.
+   */
   dispatch<const Type extends string>(event: Dispatched<Slices, Type>): Promise<{ readonly seq: number }>;
   transaction<T>(body: (tx: StagedSession<Slices>) => Promise<T> | T): Promise<T>;
   subscribe(listener: EventListener<EventIn<Slices>>, options?: SubscribeOptions): () => void;

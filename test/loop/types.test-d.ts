@@ -70,6 +70,7 @@ describe('defineTool', () => {
       slices: [notes],
       async execute({ n }, { session }) {
         await session.dispatch({ type: 'note/added', text: String(n) });
+        // @ts-expect-error: no slice of the tool folds it
         await session.dispatch({ type: 'my/own', anything: n });
         // @ts-expect-error: a field is missing
         await session.dispatch({ type: 'note/added' });

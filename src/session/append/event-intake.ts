@@ -1,5 +1,12 @@
 import { HoldfastError } from '../../core/errors.ts';
-import type { NewEvent, SessionEvent, ToolApproved, UnstoredEvent } from '../../core/log/events.ts';
+import { nearestName } from '../../core/known-options.ts';
+import {
+  isBuiltInEvent,
+  type NewEvent,
+  type SessionEvent,
+  type ToolApproved,
+  type UnstoredEvent,
+} from '../../core/log/events.ts';
 import type { CallRef } from '../../core/log/messages.ts';
 import { checkUpcast, type Upcasters, upcast } from '../../core/log/upcast.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -29,6 +36,8 @@ export interface EventIntakeOptions {
   readonly maxEventLength?: number;
   readonly maxInlineLength?: number;
   readonly upcasters?: Upcasters;
+  /** The types that the session's slices fold. */
+  readonly eventTypes: () => ReadonlySet<string>;
   /** Receives the contents that were moved out of events. */
   readonly hold: (contents: readonly ContentWrite[]) => void;
 }
@@ -64,6 +73,21 @@ export class EventIntake {
   constructor(options: EventIntakeOptions) {
     this.#options = options;
     this.#upcasters = options.upcasters ?? {};
+  }
+
+  /**
+   * Refuses an event that is neither built in nor folded by a slice, now or after its upcaster: nearly always its type is misspelt, and
+   * the state would lack it without a word. Slices declare events; `append` takes any.
+   */
+  checkDeclared(event: NewEvent): void {
+    const { type } = event;
+    const declared = this.#options.eventTypes();
+    if (declared.has(type) || Object.hasOwn(this.#upcasters, type) || isBuiltInEvent(event)) return;
+    const nearest = nearestName(type, [...declared]);
+    throw new HoldfastError(
+      'EVENT_INVALID',
+      `no slice of this session folds "${type}"; ${nearest ? `did you mean "${nearest}"? ` : ''}open the session with the slice that does, declare the event in one ('${type}': (state) => state), or record it with append`,
+    );
   }
 
   /** Makes an event ready that waits in a transaction: it is taken as it is when that is appended. */

@@ -62,7 +62,9 @@ export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlic
         'this transaction has ended; dispatch before the tool returns, and await what it starts',
       );
     }
-    this.#staged.push(this.#intake.prepare(event));
+    const ready = this.#intake.prepare(event);
+    this.#intake.checkDeclared(ready);
+    this.#staged.push(ready);
   }
 
   #warn(error: unknown): void {
