@@ -212,9 +212,9 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The budget of a session counts its child conversations twice',
-    file: 'src/loop/request/spending.ts',
-    find: 'if (!isChild && evaluation.id !== root.evaluationId)',
-    replace: 'if (evaluation.id !== root.evaluationId)',
+    file: 'src/loop/request/shared-usage.ts',
+    find: 'evaluations.items.filter(({ parent }) => !parent || !evaluations.has(parent.evaluationId))',
+    replace: 'evaluations.items.toArray()',
     invariant: 'D66',
     tests: ['test/loop/budgets.test.ts'],
   },

@@ -10,6 +10,7 @@ import type { ToolContext } from '../define/define-tool.ts';
 import { inputHash } from '../evaluate/evaluation-identity.ts';
 import type { ChildOptions, EvaluationResponse, SuspendedResponse } from '../evaluate/provider-adapter.ts';
 import { currentEvaluation, type Run } from '../evaluate/run.ts';
+import { remainingBudget, rootOf } from '../request/spending.ts';
 import { childrenUnder, matchChild } from './child-index.ts';
 
 /** Thrown out of `ctx.evaluate` when the child waits: the call waits with it. */
@@ -71,7 +72,12 @@ export class CallScope {
       const late = (): void => controller.abort(new TimedOut(`"${call.name}" did not return within ${timeoutMs} ms`));
       this.#cancelTimeout = run.session.clock.after(timeoutMs, late);
     }
+    const { deadline } = rootOf(run).options;
     this.context = {
+      ...(deadline !== undefined && { deadline: new Date(deadline) }),
+      get budget() {
+        return remainingBudget(run);
+      },
       attempt,
       isResume,
       callId: call.callId,

@@ -5,7 +5,7 @@ import { type KnownOptions, refuseUnknownOptions } from '../../core/known-option
 import type { ToolEffect } from '../../core/log/events.ts';
 import type { ProgressReport } from '../../core/log/progress.ts';
 import type { StagedSession } from '../../session/append/staged-session.ts';
-import type { ChildOptions, EvaluationResponse, NeededParams } from '../evaluate/provider-adapter.ts';
+import type { Budget, ChildOptions, EvaluationResponse, NeededParams } from '../evaluate/provider-adapter.ts';
 import type { AnyParams, Prompt } from './define-prompt.ts';
 import { type JsonSchema, toJsonSchema } from './json-schema.ts';
 import type { SuspendedCall } from './suspend-until.ts';
@@ -23,6 +23,10 @@ export interface ToolContext<Slices extends readonly AnySlice[] = readonly AnySl
   readonly attempt: number;
   /** The same for every run of this call and for no other call, also across forks of the session. */
   readonly idempotencyKey: string;
+  /** When the evaluation stops; a child conversation has its parent's. Absent without a deadline. */
+  readonly deadline?: Date;
+  /** What is left of the evaluation's budget and of those above it, when it is read: a limit that is not set is absent. */
+  readonly budget: Omit<Budget, 'over'>;
   /** Aborts on timeout, deadline, cancellation, and when the session was taken over. */
   readonly signal: AbortSignal;
   /** The session: what is dispatched here is committed together with the result, or marked discarded with a failure (D21). */

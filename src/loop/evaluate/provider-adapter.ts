@@ -12,6 +12,7 @@ import type { AnySession, Session } from '../../session/session.ts';
 import type { AnyParams, Prompt } from '../define/define-prompt.ts';
 import type { Prices } from '../request/prices.ts';
 import type { RecordProviderMetadata } from '../request/provider-metadata.ts';
+import type { SharedUsage } from '../request/shared-usage.ts';
 
 export type { MessageDelta } from '../../core/log/message-delta.ts';
 
@@ -25,8 +26,8 @@ export interface Budget {
   readonly maxOutputTokens?: number;
   /** Needs models that report their cost, or `prices`; a cost that cannot be measured suspends (D66). */
   readonly maxCostUsd?: number;
-  /** What is counted: this evaluation, the default, or all evaluations of the session. */
-  readonly over?: 'evaluation' | 'session';
+  /** What is counted: this evaluation, the default; all evaluations of the session; or all that share a usage, of any session. */
+  readonly over?: 'evaluation' | 'session' | SharedUsage;
 }
 
 /**
