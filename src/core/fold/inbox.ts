@@ -2,7 +2,7 @@ import { KeyedList } from '../keyed-list.ts';
 import type { InputContent, InputMode, InputQueued, InputWithdrawn, MessageRecorded } from '../log/events.ts';
 
 /**
- * The inputs sent to a session, folded from the log (D61). An input is placed by recording it as a message: exactly once, in the append
+ * The inputs sent to a session, folded from the log. An input is placed by recording it as a message: exactly once, in the append
  * that acts on it.
  *
  *     queued ──▶ placed       a message names it

@@ -31,16 +31,16 @@ import { decodeRecord, emptyRecord } from './record-items.ts';
  */
 export interface SessionRecord {
   readonly messages: List<ConversationMessage>;
-  /** In the order of their first event (D12). */
+  /** In the order of their first event. */
   readonly evaluations: KeyedList<Evaluation>;
   readonly toolStarts: List<ToolStarted>;
   readonly adapterStates: List<AdapterStateSnapshot>;
   readonly usage: List<UsageRecord>;
-  /** Summaries that were made for history managers, by key (D56). */
+  /** Summaries that were made for history managers, by key. */
   readonly summaries: KeyedList<Summary>;
-  /** The inputs sent to the session (D61). */
+  /** The inputs sent to the session. */
   readonly inbox: Inbox;
-  /** The ids of evaluations with an open call whose arguments are stored outside the log (D77). Empty in most sessions. */
+  /** The ids of evaluations with an open call whose arguments are stored outside the log. Empty in most sessions. */
   readonly redactedEvaluations: readonly string[];
 }
 
@@ -129,7 +129,7 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
   }
 }
 
-/** The initial fields of an evaluation, whichever of its events comes first (D12). */
+/** The initial fields of an evaluation, whichever of its events comes first. */
 type Beginning = Omit<
   Evaluation,
   | 'status'

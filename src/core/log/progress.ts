@@ -41,7 +41,7 @@ export interface ProgressPiece extends CallProgress {
   readonly continues?: true;
 }
 
-/** The progress of a running call. Not in the log, and never sent to a provider (D62). */
+/** The progress of a running call. Not in the log, and never sent to a provider. */
 export interface ToolProgress extends ProgressPiece {
   readonly type: 'tool/progress';
   readonly evaluationId: string;

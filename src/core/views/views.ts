@@ -89,7 +89,7 @@ function pendingCalls(evaluations: List<Evaluation>, evaluation: Evaluation): re
 export interface QueuedInput {
   readonly id: string;
   readonly mode: InputMode;
-  /** Its content. A large part is a reference to external content (D58). */
+  /** Its content. A large part is a reference to external content. */
   readonly content: InputContent;
   readonly at: string;
   /** The position of its event in the log. */

@@ -19,7 +19,7 @@ import { checkReport } from './progress-report.ts';
 
 /**
  * Returns what an open call has reported with `ctx.progress`, from whichever process; undefined when it reported nothing or has its
- * result. It shows a person who settles an unknown outcome how far the call got (D62).
+ * result. It shows a person who settles an unknown outcome how far the call got.
  */
 export async function readCallProgress(session: AnySession, call: CallRef): Promise<CallProgress | undefined> {
   const { store, id, incarnation } = session;

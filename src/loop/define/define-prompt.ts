@@ -87,7 +87,7 @@ const KNOWN: KnownOptions<PromptDefinition<undefined>> = {
   outputJsonSchema: true,
 };
 
-/** Defines a prompt and fixes its identity: name, instructions, and the names and schemas of its tools (D4). */
+/** Defines a prompt and fixes its identity: name, instructions, and the names and schemas of its tools. */
 export function definePrompt<
   Schema extends StandardSchemaV1 | undefined = undefined,
   const Instructions extends string = string,

@@ -68,7 +68,7 @@ class StaleAnswer extends Error {}
 
 /**
  * Runs requests. `execute` is called in the same way the first time, after a crash and after the end: it begins, continues, or
- * returns the recorded response. Inputs that are sent to the session meanwhile are placed or run, too (D61). Give `prepare` and `finalize` as options, or override them in a subclass.
+ * returns the recorded response. Inputs that are sent to the session meanwhile are placed or run, too. Give `prepare` and `finalize` as options, or override them in a subclass.
  */
 export class MainLoop<Request, Output = undefined> {
   readonly #options: MainLoopOptions<Request, Output>;
@@ -178,7 +178,7 @@ export class MainLoop<Request, Output = undefined> {
     }
   }
 
-  /** Runs what was sent to the session while the request ran (D61): the request has ended, what came of it stays as it is. */
+  /** Runs what was sent to the session while the request ran: the request has ended, what came of it stays as it is. */
   async #runQueued(session: AnySession, prepared: PreparedRequest<Output>): Promise<void> {
     await session.refresh();
     if (session.queue().length === 0) return;

@@ -12,7 +12,7 @@ import { type LedgerEntry, usageLedger } from './usage-ledger.ts';
 /** Turns before an evaluation is suspended, unless the caller sets `maxTurns`: a loop without progress must not cost much. */
 const DEFAULT_MAX_TURNS = 100;
 
-/** Throws when the next model call of this run would go beyond its budget, its turns, or the budget of a run above it (D52). */
+/** Throws when the next model call of this run would go beyond its budget, its turns, or the budget of a run above it. */
 export function checkBudget(run: Run, turn: number): void {
   const { budget, maxTurns } = run.options;
   checkSpending(spentBy(run, budget), turn, { budget, maxTurns });

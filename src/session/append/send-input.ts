@@ -31,7 +31,7 @@ export interface SendOptions {
   readonly id?: string;
   /** `next` unless given. */
   readonly mode?: InputMode;
-  /** The name of the agent that it is for; without one the newest evaluation's agent, or the only one (D80). */
+  /** The name of the agent that it is for; without one the newest evaluation's agent, or the only one. */
   readonly agent?: string;
   /** The sender. */
   readonly by?: string;
