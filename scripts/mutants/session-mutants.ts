@@ -60,7 +60,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The exact arguments of a redacted call stay after its end',
-    file: 'src/session/append/call-contents.ts',
+    file: 'src/session/append/append-queue.ts',
     find: 'const drop = [...before].filter((key) => !after.has(key));',
     replace: 'const drop: string[] = [];',
     invariant: 'D77',

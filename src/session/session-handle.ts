@@ -24,10 +24,9 @@ import { forkSession } from './change/fork-session.ts';
 import { DecidableSession } from './people/decidable-session.ts';
 import { resolveContents, restoredContents, sha256 } from './read/contents.ts';
 import { FoldedLog } from './read/folded-log.ts';
-import { HeldContents } from './read/held-contents.ts';
 import { type EventListener, Listeners, type SliceObserver } from './read/live.ts';
 import { restoredSlices } from './read/restored-slices.ts';
-import { SessionSnapshots } from './read/session-snapshots.ts';
+import { HeldContents, SessionSnapshots } from './read/session-snapshots.ts';
 import { checkFrom, cursorWithoutDrafts, tail } from './read/tail.ts';
 import { oncePerEvent, reporter } from './report-errors.ts';
 import type {

@@ -1,6 +1,5 @@
 import { HoldfastError } from '../../core/errors.ts';
-import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
-import { limitProblem } from '../../core/limit-problem.ts';
+import { type KnownOptions, limitProblem, refuseUnknownOptions } from '../../core/known-options.ts';
 import { checkPrices } from '../request/prices.ts';
 import { UsagePool } from '../request/shared-usage.ts';
 import type { Budget, ChildOptions, EvaluateOptions } from './provider-adapter.ts';

@@ -2,9 +2,9 @@ import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { SessionState } from '../../core/fold/fold.ts';
 import { type Snapshot, sealSnapshot, snapshotText, takeSnapshot } from '../../core/fold/snapshot.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { ContentWrite } from '../../ports/store.ts';
 import { type ContentSource, contentHashes, sha256 } from './contents.ts';
 import type { FoldedLog } from './folded-log.ts';
-import type { HeldContents } from './held-contents.ts';
 
 /** A snapshot is due after this many events, and at least as many as the last one covers: the cost per event stays constant. */
 const SNAPSHOT_EVERY = 10_000;
@@ -158,4 +158,30 @@ function refuseLack(missing: readonly string[], advice: string): void {
     `this snapshot would lack ${missing.length} external contents ${advice}`,
     { data: missing },
   );
+}
+
+/** The most characters of contents that a handle holds. */
+const MOST = 8 * 1024 * 1024;
+
+/** The external contents that a handle has written last, so that a snapshot that is taken synchronously includes them (D91). */
+export class HeldContents {
+  readonly #texts = new Map<string, string>();
+  #length = 0;
+
+  hold(contents: readonly ContentWrite[]): void {
+    for (const { hash, text } of contents) {
+      if (this.#texts.has(hash)) continue;
+      this.#texts.set(hash, text);
+      this.#length += text.length;
+    }
+    for (const [hash, text] of this.#texts) {
+      if (this.#length <= MOST) return;
+      this.#texts.delete(hash);
+      this.#length -= text.length;
+    }
+  }
+
+  get(name: string): string | undefined {
+    return this.#texts.get(name);
+  }
 }
