@@ -21,7 +21,7 @@ export type {
   RaisedLimits,
   ResumeRequest,
 } from './core/fold/evaluations.ts';
-export type { Inbox, InboxInput, InputStatus } from './core/fold/inbox.ts';
+export type { SessionInput, SessionInputs, InputStatus } from './core/fold/session-inputs.ts';
 export type { SessionRecord, UsageRecord } from './core/fold/record.ts';
 export {
   type AnySlice,

@@ -29,8 +29,8 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'A call begins before its start is durable',
     file: 'src/loop/calls/run-call.ts',
-    find: 'await record(run, [startEvent(run, call, tool, attempt)], { guard: unlessSpoken(call) });',
-    replace: 'record(run, [startEvent(run, call, tool, attempt)], { guard: unlessSpoken(call) }).catch(() => {});',
+    find: 'await record(run, [startEvent(run, call, tool, attempt)], { guard: whilePlanHolds(call) });',
+    replace: 'record(run, [startEvent(run, call, tool, attempt)], { guard: whilePlanHolds(call) }).catch(() => {});',
     invariant: 'D9',
     tests: ['test/loop/attempts.test.ts', 'test/loop/crash-properties.test.ts'],
   },

@@ -16,7 +16,7 @@ import type { LoopAppendOptions, LoopKnowledge } from './append/append-for-loop.
 import { type AppendEntryOptions, AppendQueue } from './append/append-queue.ts';
 import { EventIntake } from './append/event-intake.ts';
 import { noteAppend, runTransaction } from './append/run-transaction.ts';
-import { type InboxAccess, type SendOptions, type SentInput, sendInput, withdrawInput } from './append/send-input.ts';
+import { type InputTarget, type SendOptions, type SentInput, sendInput, withdrawInput } from './append/send-input.ts';
 import { StagedSession } from './append/staged-session.ts';
 import { uniqueId } from './append/unique-id.ts';
 import { eraseMessage } from './change/erase-message.ts';
@@ -63,7 +63,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
   readonly #queue: AppendQueue;
   readonly #snapshots: SessionSnapshots;
   readonly #held = new HeldContents();
-  #inbox: InboxAccess | undefined;
+  #inbox: InputTarget | undefined;
   #unwatch: (() => void) | undefined;
   #closing: Promise<void> | undefined;
   /** This handle commits nothing more: readers that follow it have received its last event. */
@@ -215,7 +215,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
     return withdrawInput(this.#inbox, inputId, options);
   }
 
-  #inboxAccess(): InboxAccess {
+  #inboxAccess(): InputTarget {
     return {
       id: this.id,
       state: () => this.state,

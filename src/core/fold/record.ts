@@ -21,9 +21,9 @@ import { approved, deferred, denied, requested, requestedBySuspension, settled }
 import { erased, erasedCall } from './erased.ts';
 import { requestCancel, requestResume, resume, withoutTimers, withStatusAfter } from './evaluation-changes.ts';
 import { type CallState, type Evaluation, evaluationOf, isOpen } from './evaluations.ts';
-import { type Inbox, placeInput, queueInput, withdrawInput, withoutQueued } from './inbox.ts';
-import { placeRun } from './place-run.ts';
+import { growEvaluation } from './grow-evaluation.ts';
 import { decodeRecord, emptyRecord } from './record-items.ts';
+import { placeInput, queueInput, type SessionInputs, withdrawInput, withoutQueued } from './session-inputs.ts';
 
 /**
  * The state that the built-in events fold to: messages, evaluations, tool starts, adapter states, usage. Pure; the cost of an
@@ -39,7 +39,7 @@ export interface SessionRecord {
   /** Summaries that were made for history managers, by key. */
   readonly summaries: KeyedList<Summary>;
   /** The inputs sent to the session. */
-  readonly inbox: Inbox;
+  readonly inbox: SessionInputs;
   /** The ids of evaluations with an open call whose arguments are stored outside the log. Empty in most sessions. */
   readonly redactedEvaluations: readonly string[];
 }
@@ -191,7 +191,7 @@ export function recordRun(record: SessionRecord, events: readonly RunEvent[]): S
     nextSequence = event.message.sequence + 1;
     return true;
   });
-  const { messages, own } = placeRun(record.messages, evaluation, fresh);
+  const { messages, own } = growEvaluation(record.messages, evaluation, fresh);
   if (messages === record.messages && own.calls === evaluation.calls) return begun;
   const grown: Evaluation = {
     ...withStatusAfter(evaluation, first),
@@ -211,7 +211,7 @@ function recordBesides(record: SessionRecord, event: RunEvent): SessionRecord {
   return event.usage ? recordUsage(placed, event, event.usage) : placed;
 }
 
-function withInbox(record: SessionRecord, inbox: Inbox): SessionRecord {
+function withInbox(record: SessionRecord, inbox: SessionInputs): SessionRecord {
   return inbox === record.inbox ? record : { ...record, inbox };
 }
 

@@ -277,12 +277,12 @@ const ITEM_CHECKS: { readonly [name in RecordSlice]: (item: unknown) => boolean 
   usage: (item) => isRecord(item) && typeof item.evaluationId === 'string' && isUsage(item.usage),
   summaries: (item) =>
     isRecord(item) && [item.evaluationId, item.key, item.text].every((text) => typeof text === 'string'),
-  inbox: isInboxInput,
+  inbox: isSessionInput,
 };
 
 const INPUT_STATUSES = new Set<unknown>(['queued', 'placed', 'withdrawn']);
 
-function isInboxInput(item: unknown): boolean {
+function isSessionInput(item: unknown): boolean {
   return (
     isRecord(item) &&
     typeof item.id === 'string' &&

@@ -73,7 +73,7 @@ export function decodeProgress(delta: string): ProgressPiece | undefined {
 }
 
 /** A stored piece: its number, and how much of the store's limit it takes. */
-export interface StoredPlace {
+export interface StoredPosition {
   readonly n?: number | undefined;
   readonly length: number;
 }
@@ -92,7 +92,7 @@ export class ProgressView {
   }
 
   /** False when the piece was already added. */
-  add(piece: ProgressPiece, { n, length }: StoredPlace = { length: piece.text.length }): boolean {
+  add(piece: ProgressPiece, { n, length }: StoredPosition = { length: piece.text.length }): boolean {
     const order = compareRuns(piece.run, this.#run);
     if (order < 0) return false;
     if (order > 0) this.#begin(piece);

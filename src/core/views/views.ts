@@ -10,7 +10,7 @@ import {
   openChildren,
 } from '../fold/evaluations.ts';
 import type { SessionState } from '../fold/fold.ts';
-import { queuedAfter } from '../fold/inbox.ts';
+import { queuedAfter } from '../fold/session-inputs.ts';
 import { frozen, frozenEach } from '../frozen.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../known-options.ts';
 import type { List } from '../list.ts';

@@ -6,7 +6,7 @@ import { isBuiltInEvent, type NewEvent } from '../../core/log/events.ts';
 import type { AppendOptions, CallContents, ContentWrite, Store } from '../../ports/store.ts';
 import { refuseMixed } from '../change/imported.ts';
 import type { AcceptedEvents } from './event-intake.ts';
-import { MessagePlaces } from './message-places.ts';
+import { MessageSequences } from './message-sequences.ts';
 import type { ExactArguments } from './redact-event.ts';
 import { StaleTransaction } from './run-transaction.ts';
 
@@ -219,7 +219,7 @@ export class AppendQueue {
   /** The entries that may still be written after the folded events; the others are rejected (D12). */
   #prepare(ready: readonly Entry[]): Attempt {
     const state = this.#target.state();
-    const places = ready.length > 1 || ready[0]?.events.some(isMessage) ? new MessagePlaces(state) : undefined;
+    const sequences = ready.length > 1 || ready[0]?.events.some(isMessage) ? new MessageSequences(state) : undefined;
     const entries: Entry[] = [];
     let { seq } = state;
     for (const entry of ready) {
@@ -228,7 +228,7 @@ export class AppendQueue {
         if (after !== undefined && after !== seq) throw new StaleTransaction();
         guard?.(state);
         refuseMixed(this.#target.sessionId, state, entry.events);
-        places?.take(entry.events);
+        sequences?.take(entry.events);
         entries.push(entry);
         seq += entry.events.length;
       } catch (error) {

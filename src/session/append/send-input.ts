@@ -1,7 +1,7 @@
 import { HoldfastError } from '../../core/errors.ts';
 import { isErasedContent } from '../../core/fold/erased.ts';
 import type { SessionState } from '../../core/fold/fold.ts';
-import type { InboxInput } from '../../core/fold/inbox.ts';
+import type { SessionInput } from '../../core/fold/session-inputs.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import type { InputContent, InputMode, InputQueued } from '../../core/log/events.ts';
 import { inputProblem } from '../../core/log/message-problem.ts';
@@ -13,7 +13,7 @@ import type { AcceptedEvents } from './event-intake.ts';
 import { uniqueId } from './unique-id.ts';
 
 /** What a session lets its inbox use. */
-export interface InboxAccess {
+export interface InputTarget {
   readonly id: string;
   readonly state: () => SessionState;
   readonly refresh: () => Promise<void>;
@@ -40,7 +40,7 @@ export interface SendOptions {
 /** An input as `send` left it. */
 export interface SentInput extends Pick<QueuedInput, 'id' | 'seq' | 'mode' | 'waitsFor'> {
   /** `queued`, unless it was sent before and was placed or withdrawn meanwhile. */
-  readonly status: InboxInput['status'];
+  readonly status: SessionInput['status'];
 }
 
 const SEND: KnownOptions<SendOptions> = { id: true, mode: true, agent: true, by: true };
@@ -50,7 +50,7 @@ const ENVELOPE = 1024;
 
 /** Appends an input. The same id again returns the first; with another text it is `KEY_REUSED` (D61). */
 export async function sendInput(
-  access: InboxAccess,
+  access: InputTarget,
   input: string | InputContent,
   options: SendOptions,
 ): Promise<SentInput> {
@@ -86,7 +86,7 @@ export async function sendInput(
 
 /** The event of an input, ready to be appended. That of a short text is made here, of texts that were checked: it needs no copy. */
 function acceptInput(
-  { accept }: InboxAccess,
+  { accept }: InputTarget,
   input: string | InputContent,
   given: Pick<InputQueued, 'inputId' | 'mode' | 'agent' | 'by'>,
 ): AcceptedEvents {
@@ -99,7 +99,7 @@ function acceptInput(
 
 /** Takes a queued input back. False when it was placed already. */
 export async function withdrawInput(
-  access: InboxAccess,
+  access: InputTarget,
   inputId: string,
   options: { readonly by?: string },
 ): Promise<boolean> {
@@ -142,7 +142,7 @@ function checkId(id: unknown): void {
 }
 
 /** Compares what was recorded with what would be: both are redacted, and large parts are hashes. */
-function refuseOtherText(sessionId: string, state: SessionState, known: InboxInput, content: InputContent): void {
+function refuseOtherText(sessionId: string, state: SessionState, known: SessionInput, content: InputContent): void {
   const recorded = known.content ?? placedContent(state, known);
   if (!recorded || isErasedContent(recorded) || lateModule('node:util').isDeepStrictEqual(recorded, content)) return;
   throw new HoldfastError(
@@ -151,7 +151,7 @@ function refuseOtherText(sessionId: string, state: SessionState, known: InboxInp
   );
 }
 
-function placedContent({ record }: SessionState, { placed }: InboxInput): InputContent | undefined {
+function placedContent({ record }: SessionState, { placed }: SessionInput): InputContent | undefined {
   const messages = placed && record.evaluations.get(placed.evaluationId)?.messages;
   if (!messages) return undefined;
   let low = 0;

@@ -4,7 +4,7 @@ import {
   encodeProgress,
   type ProgressPiece,
   ProgressView,
-  type StoredPlace,
+  type StoredPosition,
   type ToolProgress,
 } from '../../core/log/progress.ts';
 
@@ -22,7 +22,7 @@ export class ProgressViews {
   add(
     id: string,
     piece: ProgressPiece & Pick<ToolProgress, 'position'>,
-    stored?: StoredPlace,
+    stored?: StoredPosition,
   ): CallProgress | undefined {
     const entry = this.#entries.get(id) ?? { view: new ProgressView() };
     const { position } = piece;
@@ -64,7 +64,7 @@ function placeOf({
   continues,
   percent,
   data,
-}: ProgressPiece & Pick<ToolProgress, 'position'>): StoredPlace | undefined {
+}: ProgressPiece & Pick<ToolProgress, 'position'>): StoredPosition | undefined {
   if (!position) return undefined;
   const state = { ...(percent !== undefined && { percent }), ...(data !== undefined && { data }) };
   const chunk = encodeProgress({ run, ...(continues && { continues }), offset, ...state, text });
