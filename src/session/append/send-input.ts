@@ -8,20 +8,17 @@ import { inputProblem } from '../../core/log/message-problem.ts';
 import { inputObstacle } from '../../core/plan/run-plan.ts';
 import type { QueuedInput } from '../../core/views/views.ts';
 import { lateModule } from '../../stores/late-module.ts';
+import type { AnyEvent } from './append-for-loop.ts';
 import type { AppendGuard } from './append-queue.ts';
 import type { AcceptedEvents } from './event-intake.ts';
 import { uniqueId } from './unique-id.ts';
 
-/** What a session lets its inbox use. */
+/** The parts of a session that sending and withdrawing use. */
 export interface InputTarget {
-  readonly id: string;
   readonly state: () => SessionState;
   readonly refresh: () => Promise<void>;
   /** Checks, redacts and dates an event, and moves large content out of it. `plain`: as in `EventIntake.accept`. */
-  readonly accept: (
-    event: { readonly type: string; readonly [field: string]: unknown },
-    plain?: number,
-  ) => AcceptedEvents;
+  readonly accept: (event: AnyEvent, plain?: number) => AcceptedEvents;
   readonly append: (accepted: AcceptedEvents, guard: AppendGuard) => Promise<{ readonly seq: number }>;
 }
 
@@ -64,7 +61,7 @@ export async function sendInput(
   const isNew = (state: SessionState): boolean => {
     const known = state.record.inbox.items.get(inputId);
     if (!known) return true;
-    refuseOtherText(access.id, state, known, (queued as InputQueued).content);
+    refuseOtherText(state, known, (queued as InputQueued).content);
     return false;
   };
   try {
@@ -112,7 +109,7 @@ export async function withdrawInput(
   try {
     await access.append(accepted, ({ record }) => {
       const item = record.inbox.items.get(inputId);
-      if (!item) throw new HoldfastError('INPUT_NOT_FOUND', `session ${access.id} has no input ${inputId}`);
+      if (!item) throw new HoldfastError('INPUT_NOT_FOUND', `this session has no input ${inputId}`);
       if (item.status !== 'queued') throw new DoneAlready();
     });
     return true;
@@ -142,12 +139,12 @@ function checkId(id: unknown): void {
 }
 
 /** Compares what was recorded with what would be: both are redacted, and large parts are hashes. */
-function refuseOtherText(sessionId: string, state: SessionState, known: SessionInput, content: InputContent): void {
+function refuseOtherText(state: SessionState, known: SessionInput, content: InputContent): void {
   const recorded = known.content ?? placedContent(state, known);
   if (!recorded || isErasedContent(recorded) || lateModule('node:util').isDeepStrictEqual(recorded, content)) return;
   throw new HoldfastError(
     'KEY_REUSED',
-    `session ${sessionId} has an input ${known.id} with other content; give each input an id of its own`,
+    `this session has an input ${known.id} with other content; give each input an id of its own`,
   );
 }
 

@@ -18,7 +18,6 @@ interface SnapshotSource extends ContentSource {
 /** What a session's snapshots are taken of. */
 interface SnapshotParts {
   readonly log: FoldedLog;
-  readonly held: HeldContents;
   readonly report: (error: unknown) => void;
 }
 
@@ -26,17 +25,21 @@ interface SnapshotParts {
 export class SessionSnapshots {
   readonly #source: SnapshotSource;
   readonly #log: FoldedLog;
-  readonly #held: HeldContents;
+  readonly #held = new HeldContents();
   readonly #report: (error: unknown) => void;
   /** The last seq that the stored snapshot covers. */
   #writtenSeq: number;
 
-  constructor(source: SnapshotSource, { log, held, report }: SnapshotParts) {
+  constructor(source: SnapshotSource, { log, report }: SnapshotParts) {
     this.#source = source;
     this.#log = log;
-    this.#held = held;
     this.#report = report;
     this.#writtenSeq = log.state.seq - log.replayed;
+  }
+
+  /** Keeps contents that this handle has written, for a snapshot that is taken synchronously. */
+  hold(contents: readonly ContentWrite[]): void {
+    this.#held.hold(contents);
   }
 
   /** The state that is folded, with its external contents. Throws when this handle does not hold all of them. */
@@ -164,7 +167,7 @@ function refuseLack(missing: readonly string[], advice: string): void {
 const MOST = 8 * 1024 * 1024;
 
 /** The external contents that a handle has written last, so that a snapshot that is taken synchronously includes them (D91). */
-export class HeldContents {
+class HeldContents {
   readonly #texts = new Map<string, string>();
   #length = 0;
 
