@@ -21,8 +21,8 @@ export type {
   RaisedLimits,
   ResumeRequest,
 } from './core/fold/evaluations.ts';
-export type { Inbox, InboxInput, InputStatus } from './core/fold/inbox.ts';
 export type { SessionRecord, UsageRecord } from './core/fold/record.ts';
+export type { InputStatus, SessionInput, SessionInputs } from './core/fold/session-inputs.ts';
 export {
   type AnySlice,
   appendAll,
@@ -153,6 +153,7 @@ export type { KeptResponse } from './loop/main-loop/kept-response.ts';
 export { MainLoop, type MainLoopOptions, type PreparedRequest } from './loop/main-loop/main-loop.ts';
 export type { Price, Prices } from './loop/request/prices.ts';
 export type { RecordProviderMetadata } from './loop/request/provider-metadata.ts';
+export { createSharedUsage, type SharedUsage, type SharedUsageOptions } from './loop/request/shared-usage.ts';
 export { type AiSdkLanguageModel, type AiSdkModelOptions, aiSdkModel, type ProviderTool } from './models/ai-sdk.ts';
 export { type Script, type ScriptedModelOptions, type ScriptedTurn, scriptedModel } from './models/scripted.ts';
 export type { Clock } from './ports/clock.ts';

@@ -1,4 +1,6 @@
 /** `holdfast/server`: the sessions of a store over HTTP, for any number of screens. */
+
+export type { Agents } from './loop/agent/choose-agent.ts';
 export type { AgentProcess, AgentProcesses } from './server/agent-processes.ts';
 export {
   createServer,
@@ -32,5 +34,4 @@ export type {
   SessionComparison,
 } from './server/routes/record-routes.ts';
 export type { ServerOptions } from './server/server-options.ts';
-export type { Agents } from './loop/agent/choose-agent.ts';
 export type { RunnerStatus } from './worker/worker-stats.ts';

@@ -1,6 +1,7 @@
 /** `holdfast/worker`: processes that run the sessions of a store which have work, on one machine or on many. */
-export type { Doorbell, DoorbellListener } from './ports/doorbell.ts';
+
 export type { Agents } from './loop/agent/choose-agent.ts';
+export type { Doorbell, DoorbellListener } from './ports/doorbell.ts';
 export type { Concurrency } from './worker/choose-next.ts';
 export { createWorker, type Worker, type WorkerOptions } from './worker/create-worker.ts';
 export { listRuns, type RunElsewhere, type StoreRuns } from './worker/list-runs.ts';

@@ -44,7 +44,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'Another message takes a place that is taken',
-    file: 'src/session/append/message-places.ts',
+    file: 'src/session/append/message-sequences.ts',
     find: 'if (!saysTheSame(there, message)) throw conflict(message);',
     replace: '',
     invariant: 'D12',
@@ -60,7 +60,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The exact arguments of a redacted call stay after its end',
-    file: 'src/session/append/call-contents.ts',
+    file: 'src/session/append/append-queue.ts',
     find: 'const drop = [...before].filter((key) => !after.has(key));',
     replace: 'const drop: string[] = [];',
     invariant: 'D77',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { HoldfastError } from '../core/errors.ts';
-import { continuedEvaluations } from '../core/fold/continued-evaluations.ts';
+import { continuedEvaluations } from '../core/fold/evaluation-messages.ts';
 import { isOpen } from '../core/fold/evaluations.ts';
 import type { AdapterStateSnapshot, AdapterStateType } from '../core/log/adapter-state.ts';
 import { adapterStateFor } from '../core/log/composite-adapter-state.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { continuedEvaluations } from '../../core/fold/continued-evaluations.ts';
+import { continuedEvaluations } from '../../core/fold/evaluation-messages.ts';
 import { type Evaluation, isOpen } from '../../core/fold/evaluations.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import type { AdapterStateType } from '../../core/log/adapter-state.ts';

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../../core/errors.ts';
-import { continuedEvaluations } from '../../core/fold/continued-evaluations.ts';
+import { continuedEvaluations } from '../../core/fold/evaluation-messages.ts';
 import { type ConversationMessage, textOf, type UserMessage } from '../../core/log/messages.ts';
 import { mediaOf } from '../../formats/media.ts';
 import { currentEvaluation, type Run } from '../../loop/evaluate/run.ts';

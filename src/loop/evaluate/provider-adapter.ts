@@ -9,31 +9,32 @@ import type { Usage } from '../../core/log/usage.ts';
 import type { History, Limits } from '../../history/history-manager.ts';
 import type { Lease } from '../../ports/store.ts';
 import type { AnySession, Session } from '../../session/session.ts';
-import type { Prompt } from '../define/define-prompt.ts';
+import type { AnyParams, Prompt } from '../define/define-prompt.ts';
 import type { Prices } from '../request/prices.ts';
 import type { RecordProviderMetadata } from '../request/provider-metadata.ts';
+import type { SharedUsage } from '../request/shared-usage.ts';
 
 export type { MessageDelta } from '../../core/log/message-delta.ts';
 
 /**
- * What an evaluation may cost in all, over every resume and every child conversation (D23). Reaching it suspends; a resume with
+ * What an evaluation may cost in all, over every resume and every child conversation. Reaching it suspends; a resume with
  * a larger one continues.
  */
 export interface Budget {
   readonly maxTokens?: number;
   readonly maxInputTokens?: number;
   readonly maxOutputTokens?: number;
-  /** Needs models that report their cost, or `prices`; a cost that cannot be measured suspends (D66). */
+  /** Needs models that report their cost, or `prices`; a cost that cannot be measured suspends. */
   readonly maxCostUsd?: number;
-  /** What is counted: this evaluation, the default, or all evaluations of the session. */
-  readonly over?: 'evaluation' | 'session';
+  /** What is counted: this evaluation, the default; all evaluations of the session; or all that share a usage, of any session. */
+  readonly over?: 'evaluation' | 'session' | SharedUsage;
 }
 
 /**
- * Which evaluation to resume (D2): none (`false`, the default), the newest of this prompt (`true`), one by id, the one
+ * Which evaluation to resume: none (`false`, the default), the newest of this prompt (`true`), one by id, the one
  * with equal input and params if it is open or finished (`'auto'`), or one whose adapter state was captured. `'auto'` throws
- * `PROMPT_MISMATCH` instead of starting beside an open evaluation of other params or of another prompt (D64), and does not continue
- * one that was cancelled with `session.cancel`: its response is `suspended` (D73).
+ * `PROMPT_MISMATCH` instead of starting beside an open evaluation of other params or of another prompt, and does not continue
+ * one that was cancelled with `session.cancel`: its response is `suspended`.
  *
  * A new evaluation supersedes the open one of this prompt, and is a new request: its model may make the same calls again, under other
  * idempotency keys. `false`, and `'auto'` with other input, start one. So after a crash use `'auto'` with the same input, `true`, or `run`, and
@@ -50,7 +51,7 @@ export interface EvaluateOptions<Slices extends readonly AnySlice[] = readonly A
   /** Without one the conversation lives in memory. */
   readonly session?: AnySession | Session<Slices>;
   readonly input?: string | readonly (TextPart | MediaPart)[];
-  /** Values for `{{name}}` in the instructions. */
+  /** Values for `{{name}}` in the instructions: required, by name, when the compiler knows the text of these. */
   readonly params?: Readonly<Record<string, unknown>>;
   readonly resume?: ResumeOption;
   /**
@@ -60,9 +61,9 @@ export interface EvaluateOptions<Slices extends readonly AnySlice[] = readonly A
   readonly evaluationId?: string;
   /** Distinguishes equal inputs for `resume: 'auto'`; the same key with other input is `KEY_REUSED`. */
   readonly key?: string;
-  /** Begin with the messages of an earlier evaluation: the newest (`true`) or one by id (D50). */
+  /** Begin with the messages of an earlier evaluation: the newest (`true`) or one by id. */
   readonly continues?: boolean | string;
-  /** How a changed prompt is judged on resume (D4). */
+  /** How a changed prompt is judged on resume. */
   readonly promptValidation?: 'strict' | 'relaxed';
   /** What the provider sees of the conversation. */
   readonly history?: History;
@@ -76,22 +77,22 @@ export interface EvaluateOptions<Slices extends readonly AnySlice[] = readonly A
   readonly signal?: AbortSignal;
   /**
    * Wait while another process runs the session, at most so many milliseconds (`true`: until `deadline` or `signal`), before
-   * `SESSION_BUSY`. A lease that has expired by the clock of another machine is watched before it is taken over (D76).
+   * `SESSION_BUSY`. A lease that has expired by the clock of another machine is watched before it is taken over.
    */
   readonly wait?: boolean | number;
-  /** How many turns it may take; 100 unless given (D66). */
+  /** How many turns it may take; 100 unless given. */
   readonly maxTurns?: number;
   /** How many calls of one turn run at the same time; all of them unless given. */
   readonly maxParallelCalls?: number;
-  /** Records the provider's metadata of each response (D16); by default the adapter's setting. */
+  /** Records the provider's metadata of each response; by default the adapter's setting. */
   readonly recordProviderMetadata?: RecordProviderMetadata;
   /** How often a response that does not fit the output schema is returned to the model. */
   readonly outputRetries?: number;
   /** Called with every event as it happens: committed events and deltas. */
-  readonly onEvent?: (event: EvaluationEvent<Slices>) => void;
+  onEvent?(event: EvaluationEvent<Slices>): void;
 }
 
-/** Options of a child conversation (D52): it inherits session, deadline and signal. */
+/** Options of a child conversation: it inherits session, deadline and signal. */
 export type ChildOptions = Pick<
   EvaluateOptions,
   | 'input'
@@ -111,7 +112,7 @@ export function isMessageDelta(event: EvaluationEvent): event is MessageDelta {
   return event.type === 'message/delta';
 }
 
-/** Whether an event is a report of a running call (D62). */
+/** Whether an event is a report of a running call. */
 export function isToolProgress(event: EvaluationEvent): event is ToolProgress {
   return event.type === 'tool/progress' && !('seq' in event);
 }
@@ -175,7 +176,7 @@ export interface SuspendedResponse extends ResponseBase {
   readonly failure?: ProviderFailure;
   /** Which limit was reached, if `reason` is `BUDGET_EXCEEDED` or `TURN_LIMIT`. */
   readonly limit?: ReachedLimit;
-  /** ISO time at which `run` continues it, if nothing else does before: a timer, or a provider's retry-after (D78). */
+  /** ISO time at which `run` continues it, if nothing else does before: a timer, or a provider's retry-after. */
   readonly wakeAt?: string;
 }
 
@@ -193,10 +194,19 @@ export interface RunOptions<Slices extends readonly AnySlice[] = readonly AnySli
   readonly until?: string;
   /** Does only what this agent has to do: its evaluations, and the inputs that name it or no agent. */
   readonly agent?: string;
-  /** Resume an evaluation that was cancelled, instead of superseding it when something was sent since (D61). */
+  /** Resume an evaluation that was cancelled, instead of superseding it when something was sent since. */
   readonly resumeCancelled?: boolean;
   /** Wait while another `run` has the session, at most so many milliseconds (`true`: until `deadline` or `signal`), before `busy`. */
   readonly wait?: boolean | number;
+}
+
+/** `params` are required when a prompt's instructions have names, or what makes them superfluous. */
+export type NeededParams<Params, Instead = never> =
+  Record<never, never> extends Params ? unknown : { readonly params: Params } | Instead;
+
+/** An evaluation that is resumed has its own params. */
+interface Resumed {
+  readonly resume: true | { readonly evaluationId: string };
 }
 
 /** What `run` did, and why it stopped. */
@@ -221,20 +231,20 @@ export interface RunResult<Output = undefined> {
  * It returns `suspended` for everything that can be resumed later, and throws only when the evaluation failed or could not begin.
  */
 export interface ProviderAdapter {
-  evaluate<Output, Slices extends readonly AnySlice[] = readonly AnySlice[]>(
-    prompt: Prompt<Output>,
-    options?: EvaluateOptions<Slices>,
+  evaluate<Output, Params extends AnyParams = AnyParams, Slices extends readonly AnySlice[] = readonly AnySlice[]>(
+    prompt: Prompt<Output, Params>,
+    options?: EvaluateOptions<Slices> & NeededParams<Params, Resumed>,
   ): Promise<EvaluationResponse<Output>>;
-  stream<Output, Slices extends readonly AnySlice[] = readonly AnySlice[]>(
-    prompt: Prompt<Output>,
-    options?: EvaluateOptions<Slices>,
+  stream<Output, Params extends AnyParams = AnyParams, Slices extends readonly AnySlice[] = readonly AnySlice[]>(
+    prompt: Prompt<Output, Params>,
+    options?: EvaluateOptions<Slices> & NeededParams<Params, Resumed>,
   ): EvaluationStream<Output, Slices>;
   /**
-   * Does what the session has left: its open evaluation, then each input that was sent to it, in order (D61). Another `run` of the
+   * Does what the session has left: its open evaluation, then each input that was sent to it, in order. Another `run` of the
    * same session is `busy`. Nothing that is sent while it runs is missed.
    */
-  run<Output, Slices extends readonly AnySlice[] = readonly AnySlice[]>(
-    prompt: Prompt<Output>,
-    options: RunOptions<Slices>,
+  run<Output, Params extends AnyParams = AnyParams, Slices extends readonly AnySlice[] = readonly AnySlice[]>(
+    prompt: Prompt<Output, Params>,
+    options: RunOptions<Slices> & NeededParams<Params>,
   ): Promise<RunResult<Output>>;
 }

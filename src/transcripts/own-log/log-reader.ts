@@ -13,7 +13,7 @@ import {
   type SessionRestored,
 } from '../../core/log/events.ts';
 import { type CallRef, type ConversationMessage, callKey, textOf } from '../../core/log/messages.ts';
-import { decodeProgress, type ProgressPiece, type StoredPlace, type ToolProgress } from '../../core/log/progress.ts';
+import { decodeProgress, type ProgressPiece, type StoredPosition, type ToolProgress } from '../../core/log/progress.ts';
 import { type DraftReset, type DraftsReplaced, isTailItem } from '../../core/log/tail.ts';
 import type { Usage } from '../../core/log/usage.ts';
 import { NumberedNames } from '../block-base.ts';
@@ -280,7 +280,11 @@ export class LogReader {
   }
 
   /** Shows the progress of a running call on its block. Progress of a call that has its result is ignored. */
-  *#showProgress(call: CallRef, piece: ProgressPiece & Pick<ToolProgress, 'position'>, stored?: StoredPlace): Events {
+  *#showProgress(
+    call: CallRef,
+    piece: ProgressPiece & Pick<ToolProgress, 'position'>,
+    stored?: StoredPosition,
+  ): Events {
     const id = this.#names.newest(callKey(call));
     const block = this.#evaluations.get(call.evaluationId)?.calls.get(id);
     if (!block) return;

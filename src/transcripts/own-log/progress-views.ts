@@ -4,7 +4,7 @@ import {
   encodeProgress,
   type ProgressPiece,
   ProgressView,
-  type StoredPlace,
+  type StoredPosition,
   type ToolProgress,
 } from '../../core/log/progress.ts';
 import { isAfter } from './draft-blocks.ts';
@@ -23,7 +23,7 @@ export class ProgressViews {
   add(
     id: string,
     piece: ProgressPiece & Pick<ToolProgress, 'position'>,
-    stored?: StoredPlace,
+    stored?: StoredPosition,
   ): CallProgress | undefined {
     const entry = this.#entries.get(id) ?? { view: new ProgressView() };
     const { position } = piece;
@@ -53,7 +53,7 @@ export class ProgressViews {
 }
 
 /** The length of a tail's piece counts as that of its chunk, so that the bound cuts where the store cuts. */
-function placeOf(piece: ProgressPiece & Pick<ToolProgress, 'position'>): StoredPlace | undefined {
+function placeOf(piece: ProgressPiece & Pick<ToolProgress, 'position'>): StoredPosition | undefined {
   const { position, run, offset, text, continues, percent, data } = piece;
   if (!position) return undefined;
   const state = { ...(percent !== undefined && { percent }), ...(data !== undefined && { data }) };

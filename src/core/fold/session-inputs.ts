@@ -2,7 +2,7 @@ import { KeyedList } from '../keyed-list.ts';
 import type { InputContent, InputMode, InputQueued, InputWithdrawn, MessageRecorded } from '../log/events.ts';
 
 /**
- * The inputs sent to a session, folded from the log (D61). An input is placed by recording it as a message: exactly once, in the append
+ * The inputs sent to a session, folded from the log. An input is placed by recording it as a message: exactly once, in the append
  * that acts on it.
  *
  *     queued ──▶ placed       a message names it
@@ -11,7 +11,7 @@ import type { InputContent, InputMode, InputQueued, InputWithdrawn, MessageRecor
 export type InputStatus = 'queued' | 'placed' | 'withdrawn';
 
 /** One input and its status. */
-export interface InboxInput {
+export interface SessionInput {
   readonly id: string;
   /** The position of its `input/queued` event. */
   readonly seq: number;
@@ -31,25 +31,25 @@ export interface InboxInput {
  * Every input of a session by id, in sending order. The queued ones are between `first` and `last`, both included; others may be between
  * them, too.
  */
-export interface Inbox {
-  readonly items: KeyedList<InboxInput>;
+export interface SessionInputs {
+  readonly items: KeyedList<SessionInput>;
   readonly first: number;
   readonly last: number;
   /** The number of queued inputs. */
   readonly queued: number;
 }
 
-export function inboxOf(items: Iterable<InboxInput>): Inbox {
+export function sessionInputs(items: Iterable<SessionInput>): SessionInputs {
   const all = KeyedList.from(items, ({ id }) => id);
   const queued = [...all].filter(({ status }) => status === 'queued').length;
   return narrowed({ items: all, first: 0, last: all.length - 1, queued });
 }
 
 /** Queueing the same input again changes nothing. */
-export function queueInput(inbox: Inbox, event: InputQueued): Inbox {
+export function queueInput(inbox: SessionInputs, event: InputQueued): SessionInputs {
   const { seq, at, inputId: id, mode, content, agent, by } = event;
   const named = { ...(agent !== undefined && { agent }), ...(by !== undefined && { by }) };
-  const item: InboxInput = { id, seq, at, mode, status: 'queued', content, ...named };
+  const item: SessionInput = { id, seq, at, mode, status: 'queued', content, ...named };
   const items = inbox.items.add(item);
   if (items === inbox.items) return inbox;
   const last = inbox.items.length;
@@ -57,14 +57,17 @@ export function queueInput(inbox: Inbox, event: InputQueued): Inbox {
   return { items, first, last, queued: inbox.queued + 1 };
 }
 
-export function withdrawInput(inbox: Inbox, { inputId }: InputWithdrawn): Inbox {
+export function withdrawInput(inbox: SessionInputs, { inputId }: InputWithdrawn): SessionInputs {
   const item = inbox.items.get(inputId);
   if (item?.status !== 'queued') return inbox;
   return settled(inbox, { ...item, status: 'withdrawn' });
 }
 
 /** Removes the input of a message from the queue. */
-export function placeInput(inbox: Inbox, { message, inputId }: Pick<MessageRecorded, 'message' | 'inputId'>): Inbox {
+export function placeInput(
+  inbox: SessionInputs,
+  { message, inputId }: Pick<MessageRecorded, 'message' | 'inputId'>,
+): SessionInputs {
   const item = inputId === undefined ? undefined : inbox.items.get(inputId);
   if (item?.status !== 'queued') return inbox;
   const { content: _, ...rest } = item;
@@ -72,14 +75,14 @@ export function placeInput(inbox: Inbox, { message, inputId }: Pick<MessageRecor
   return settled(inbox, { ...rest, status: 'placed', placed: { evaluationId, sequence } });
 }
 
-function settled(inbox: Inbox, item: InboxInput): Inbox {
+function settled(inbox: SessionInputs, item: SessionInput): SessionInputs {
   return narrowed({ ...inbox, items: inbox.items.put(item), queued: inbox.queued - 1 });
 }
 
 /** Narrows the range to the first and last queued input. Each input is passed once at each end, in any order. */
-function narrowed({ items, first, last, queued }: Inbox): Inbox {
+function narrowed({ items, first, last, queued }: SessionInputs): SessionInputs {
   if (queued === 0) return { items, first: items.length, last: items.length - 1, queued };
-  const isQueued = (place: number): boolean => items.items.at(place)?.status === 'queued';
+  const isQueued = (index: number): boolean => items.items.at(index)?.status === 'queued';
   let from = first;
   let to = last;
   while (!isQueued(from)) from++;
@@ -88,27 +91,27 @@ function narrowed({ items, first, last, queued }: Inbox): Inbox {
 }
 
 /** The inbox of a copied session: its queued inputs stay with the original session. */
-export function withoutQueued(inbox: Inbox): Inbox {
-  return inbox.queued === 0 ? inbox : inboxOf([...inbox.items].filter(({ status }) => status !== 'queued'));
+export function withoutQueued(inbox: SessionInputs): SessionInputs {
+  return inbox.queued === 0 ? inbox : sessionInputs([...inbox.items].filter(({ status }) => status !== 'queued'));
 }
 
-export type QueuedItem = InboxInput & { readonly content: InputContent };
+export type QueuedItem = SessionInput & { readonly content: InputContent };
 
 /** The queued input that was sent first. */
-export function firstQueued(inbox: Inbox): QueuedItem | undefined {
+export function firstQueued(inbox: SessionInputs): QueuedItem | undefined {
   return inbox.queued === 0 ? undefined : (inbox.items.items.at(inbox.first) as QueuedItem | undefined);
 }
 
 /** The queued input that was sent last. */
-export function newestQueued(inbox: Inbox): QueuedItem | undefined {
+export function newestQueued(inbox: SessionInputs): QueuedItem | undefined {
   return inbox.queued === 0 ? undefined : (inbox.items.items.at(inbox.last) as QueuedItem | undefined);
 }
 
 /** The queued inputs that were sent after a position, in sending order. Costs the inputs since then, not those queued before. */
-export function queuedAfter({ items, first, last, queued }: Inbox, seq: number): readonly QueuedItem[] {
+export function queuedAfter({ items, first, last, queued }: SessionInputs, seq: number): readonly QueuedItem[] {
   const found: QueuedItem[] = [];
-  for (let place = last; queued > 0 && place >= first; place--) {
-    const item = items.items.at(place);
+  for (let index = last; queued > 0 && index >= first; index--) {
+    const item = items.items.at(index);
     if (!item || item.seq <= seq) break;
     if (item.status === 'queued') found.push(item as QueuedItem);
   }

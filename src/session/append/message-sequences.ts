@@ -8,7 +8,7 @@ import type { ConversationMessage } from '../../core/log/messages.ts';
  * Which message may be written at which place (D12): a place in an evaluation is taken once. Checked right before an append, when
  * every earlier event is known, because two writers may both have found the place free.
  */
-export class MessagePlaces {
+export class MessageSequences {
   readonly #state: SessionState;
   /** The places that events of the same commit have taken: the next free place of each evaluation, and the messages at the others. */
   readonly #next = new Map<string, number>();
@@ -51,12 +51,12 @@ function conflict(message: ConversationMessage): HoldfastError {
   return new HoldfastError(
     'SESSION_CONFLICT',
     `evaluation ${message.evaluationId} has another message at ${message.sequence}; resume it instead of writing beside it`,
-    { detail: 'sequence', data: new TakenPlace(message.evaluationId, message.sequence) },
+    { detail: 'sequence', data: new SequenceTaken(message.evaluationId, message.sequence) },
   );
 }
 
 /** The place that another message has. */
-class TakenPlace {
+class SequenceTaken {
   readonly evaluationId: string;
   readonly sequence: number;
 
@@ -67,6 +67,6 @@ class TakenPlace {
 }
 
 /** Whether an append failed because another message has the place of one of its own. Nothing was written. */
-export function isPlaceTaken(error: unknown): boolean {
-  return isHoldfastError(error, 'SESSION_CONFLICT') && error.data instanceof TakenPlace;
+export function isSequenceTaken(error: unknown): boolean {
+  return isHoldfastError(error, 'SESSION_CONFLICT') && error.data instanceof SequenceTaken;
 }

@@ -7,7 +7,7 @@ import { type CallState, type Evaluation, hasResult } from './evaluations.ts';
  * Adds messages at the end of an evaluation or, for a further piece of the newest response, to that response; and updates the newest
  * turn's calls by messages and starts.
  */
-export function placeRun(
+export function growEvaluation(
   all: List<ConversationMessage>,
   before: Evaluation,
   events: readonly (MessageRecorded | ToolStarted)[],
@@ -15,7 +15,7 @@ export function placeRun(
   let messages = all;
   let { messages: own, calls, turn, id } = before;
   let added: ConversationMessage[] = [];
-  const place = (): void => {
+  const flush = (): void => {
     messages = messages.pushAll(added);
     own = own.pushAll(added);
     added = [];
@@ -27,7 +27,7 @@ export function placeRun(
     }
     const { message } = event;
     if (message.role === 'assistant' && message.providerMessageId !== undefined && message.turn === turn) {
-      place();
+      flush();
       const at = responseToContinue(own, message.providerMessageId);
       const response = at < 0 ? undefined : own.at(at);
       if (response?.role === 'assistant') {
@@ -42,7 +42,7 @@ export function placeRun(
     turn = Math.max(turn, message.turn);
     calls = callsAfter(id, calls, message);
   }
-  place();
+  flush();
   return { messages, own: { messages: own, calls, turn } };
 }
 
@@ -76,7 +76,7 @@ function startedCalls(
   const call = calls.find((other) => other.callId === callId && other.turn === turn);
   if (!call || hasResult(call)) return calls;
   const begun: CallState = {
-    ...unspoken(call),
+    ...withoutDecision(call),
     status: 'started',
     effect,
     attempt,
@@ -92,7 +92,7 @@ function undeferred(call: CallState): CallState {
 }
 
 /** A call without what its start overrides: the timer and the settlement of the run before, and a denial that was too late (D67). */
-function unspoken(call: CallState): CallState {
+function withoutDecision(call: CallState): CallState {
   if (!call.settlement && !call.deferred && call.approval !== 'denied') return call;
   const { settlement: _, deferred: _____, ...unsettled } = call;
   if (unsettled.approval !== 'denied') return unsettled;
