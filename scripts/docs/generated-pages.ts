@@ -5,7 +5,7 @@ import { type IndexedPage, indexedPages } from './index-pages.ts';
 import { type PublicEntry, type PublicExport, publicEntries } from './public-exports.ts';
 
 const REFERENCE = 'docs/reference.md';
-/** The entries in the order of README.md, each with the page that explains most of it. */
+/** The entries in the order of docs/install.md, each with the page that explains most of it. */
 export const ENTRIES: Readonly<Record<string, string>> = {
   holdfast: '',
   'holdfast/evaluate': 'docs/evaluate.md',

@@ -1,4 +1,4 @@
-/** The programs of "Many machines" in README.md run as written: agent.mts as a worker, send.mts beside it. */
+/** The programs of "Many machines" in docs/workers.md run as written: agent.mts as a worker, send.mts beside it. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,11 +9,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { programIn, ROOT, withSources } from '../support/documents.ts';
 import { PostgresServer } from './support/server.ts';
 
-test('two workers of README.md and a sender in another process', { timeout: 120_000 }, async () => {
+test('two workers of docs/workers.md and a sender in another process', { timeout: 120_000 }, async () => {
   const server = await PostgresServer.start();
-  const directory = mkdtempSync(join(tmpdir(), 'holdfast-readme-'));
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-workers-page-'));
   for (const file of ['agent.mts', 'send.mts'])
-    writeFileSync(join(directory, file), withSources(programIn('README.md', file)));
+    writeFileSync(join(directory, file), withSources(programIn('docs/workers.md', file)));
   const env = { ...process.env, DATABASE_URL: server.url };
   const command = ['--no-warnings', join(ROOT, 'src/cli/holdfast.ts'), 'worker', 'agent.mts'];
   const workers = [1, 2].map(() =>
