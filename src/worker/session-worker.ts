@@ -34,7 +34,7 @@ export interface SessionWorkerOptions {
   readonly clock: Clock;
   readonly agents: Agents;
   readonly onEvent: AgentListener | undefined;
-  /** Opens a session for the time of one call. */
+  /** Opens a session for the time of one call, read up. */
   readonly use: <T>(id: string, body: (session: AnySession) => Promise<T>) => Promise<T>;
   readonly concurrency: Concurrency;
   /** The store's own watch unless given. */
@@ -271,7 +271,6 @@ export class SessionWorker {
     const { use, agents, onEvent, clock, store } = this.#options;
     const { id, stop } = running;
     return use(id, async (session) => {
-      await session.refresh();
       running.seq = session.seq;
       const at = clock.now(); // whatever becomes due from here on may have been missed
       // Workers have given up on it: the ring is about what came before, and whatever a person does next ends that.
