@@ -4,15 +4,8 @@ export {
   ConversationClient,
   type ConversationOptions,
   type ConversationSnapshot,
-  type ConversationStatus,
 } from './react/conversation-client.ts';
-export type {
-  ConversationActions,
-  ConversationSource,
-  SendInputOptions,
-  SourceReader,
-} from './react/conversation-source.ts';
 export { RequestError, type RequestOptions } from './react/request.ts';
 export { type Conversation, useConversation } from './react/use-conversation.ts';
-export { type InboxEntry, type PersonInbox, type UseInboxOptions, useInbox } from './react/use-inbox.ts';
-export { type Sessions, type UseSessionsOptions, useSessions } from './react/use-sessions.ts';
+export { type InboxEntry, type PersonInbox, useInbox } from './react/use-inbox.ts';
+export { type Sessions, useSessions } from './react/use-sessions.ts';

@@ -148,7 +148,7 @@ export const VIEW_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A worker gives up on a session although something has happened since',
-    file: 'src/worker/suspend-session.ts',
+    file: 'src/worker/leave-session.ts',
     find: "if (state.seq !== seq) throw new Changed('something was appended since');",
     replace: '',
     invariant: 'D79',
@@ -157,8 +157,8 @@ export const VIEW_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'A late ring runs a session that workers gave up on',
     file: 'src/worker/session-worker.ts',
-    find: 'if (session.summary?.suspended) {',
-    replace: 'if (session.summary?.suspended && session.seq === 0) {',
+    find: 'const agent = session.summary?.suspended ? undefined : await',
+    replace: 'const agent = session.seq === 0 ? undefined : await',
     invariant: 'D79',
     tests: ['test/worker/worker.test.ts'],
   },

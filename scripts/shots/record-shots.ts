@@ -1,5 +1,5 @@
 /** Pictures of the record, of timelines, of other strategies, and of a fork beside its origin. */
-import type { RequestList } from '../../src/server.ts';
+import type { RequestList } from '../../src/server/routes/record-routes.ts';
 import type { StudioHost } from '../../test/browser/studio/studio-host.ts';
 import type { Shot } from './shot.ts';
 

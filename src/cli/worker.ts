@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { HoldfastError, messageOf } from '../core/errors.ts';
 import { createWorker, type WorkerOptions } from '../worker/create-worker.ts';
-import { serveHealth } from '../worker/serve-health.ts';
+import { serveHealth } from '../worker/health.ts';
 import type { Command } from './main.ts';
 import { printable, printableLine } from './printable.ts';
 

@@ -29,7 +29,7 @@ export class Connection {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failures = 0;
   #retryMs = RETRY_MS;
-  #heardAt = 0;
+  #aliveAt = 0;
 
   constructor(source: ConversationSource, owner: ConnectionOwner) {
     this.#source = source;
@@ -57,7 +57,7 @@ export class Connection {
     const alive = (retryMs = this.#retryMs): void => {
       if (!isCurrent()) return;
       this.#retryMs = Math.max(retryMs, MIN_RETRY_MS);
-      this.#heardAt = Date.now();
+      this.#aliveAt = Date.now();
       clearTimeout(this.#timer);
       this.#timer = setTimeout(() => attempt.abort(unreachable('the server')), this.#silenceMs);
     };
@@ -103,7 +103,7 @@ export class Connection {
   #returned(isOnline: boolean): void {
     this.#owner.shown();
     if (!isVisible() && !isOnline) return;
-    const isDoubtful = isOnline || Date.now() - this.#heardAt > this.#silenceMs / 2;
+    const isDoubtful = isOnline || Date.now() - this.#aliveAt > this.#silenceMs / 2;
     if (this.#current && !isDoubtful) return;
     this.#failures = 0;
     this.#connect();

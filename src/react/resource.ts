@@ -1,9 +1,10 @@
+import { useEffect, useMemo, useSyncExternalStore } from 'react';
 import { isVisible, onReturn } from './browser.ts';
 import { Observable } from './observable.ts';
 import { asError } from './request.ts';
 
 /** A value that is loaded, and loaded again. */
-export interface Loaded<T> {
+interface Loaded<T> {
   readonly data: T;
   readonly isLoading: boolean;
   /** Why the last attempt failed; the data are those of the last one that succeeded. */
@@ -19,7 +20,7 @@ export type Load<T> = (signal: AbortSignal, last: T) => Promise<T>;
  * Loads a value while it has listeners: at first, on `refresh`, every `refreshMs`, after a failure, and when a hidden tab
  * returns. A load that a newer one overtook is aborted and ignored.
  */
-export class Resource<T> extends Observable<Loaded<T>> {
+class Resource<T> extends Observable<Loaded<T>> {
   /** The newest function that loads. */
   load: Load<T>;
   refreshMs: number;
@@ -65,4 +66,21 @@ export class Resource<T> extends Observable<Loaded<T>> {
       this.#current = undefined;
     }
   }
+}
+
+/** Renders what `load` returns. Another `key` starts again with the initial value. */
+export function useResource<T>(
+  key: string,
+  initial: T,
+  refreshMs: number,
+  load: Load<T>,
+): Loaded<T> & Pick<Resource<T>, 'refresh'> {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: later functions are given to the same resource below
+  const resource = useMemo(() => new Resource(initial, load, refreshMs), [key]);
+  useEffect(() => {
+    resource.load = load;
+    resource.refreshMs = refreshMs;
+  });
+  const loaded = useSyncExternalStore(resource.subscribe, resource.getSnapshot, resource.getServerSnapshot);
+  return { ...loaded, refresh: resource.refresh };
 }

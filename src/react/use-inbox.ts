@@ -2,8 +2,8 @@ import { type CallState, isDecided } from '../core/fold/evaluations.ts';
 import type { SessionInfo } from '../ports/store.ts';
 import type { ConversationActions } from './conversation-source.ts';
 import { type RequestError, type RequestOptions, read, withoutSlash } from './request.ts';
+import { useResource } from './resource.ts';
 import { serverSource } from './server-source.ts';
-import { useResource } from './use-resource.ts';
 import { type Listing, readList } from './use-sessions.ts';
 
 /** Options of `useInbox`. */

@@ -1,7 +1,6 @@
 import type { ListSessionsOptions, SearchHit, SessionInfo } from '../ports/store.ts';
 import { type RequestOptions, read, withoutSlash } from './request.ts';
-import type { Load } from './resource.ts';
-import { useResource } from './use-resource.ts';
+import { type Load, useResource } from './resource.ts';
 
 /** Options of `useSessions`: which sessions. */
 export interface UseSessionsOptions extends RequestOptions, Omit<ListSessionsOptions, 'cursor' | 'work'> {

@@ -5,7 +5,6 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { HttpError } from './http/http-error.ts';
-import { hostNameOf, isLoopback } from './http/loopback.ts';
 import type { ServerOptions } from './server-options.ts';
 
 /** The header that every acting request carries: a browser does not send it across sites without a preflight. */
@@ -133,4 +132,17 @@ function unauthorized(message: string): HttpError {
 
 function foreignOrigin(): HttpError {
   return new HttpError('ORIGIN_FORBIDDEN', 'pages of this origin may not use this server; add it to origins');
+}
+
+/** The host name of a `Host` header or a URL's host, without port and brackets; undefined when it is none. */
+function hostNameOf(host: string): string | undefined {
+  if (!URL.canParse(`http://${host}`)) return undefined;
+  const { hostname, username, pathname, search } = new URL(`http://${host}`);
+  if (username !== '' || pathname !== '/' || search !== '') return undefined;
+  return hostname.replace(/^\[|\]$/g, '').toLowerCase();
+}
+
+/** Whether a host name or address reaches only this machine. */
+export function isLoopback(name: string): boolean {
+  return name === 'localhost' || name === '::1' || /^127(?:\.\d{1,3}){3}$/.test(name);
 }

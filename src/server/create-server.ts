@@ -3,12 +3,10 @@ import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.t
 import { reporter } from '../session/report-errors.ts';
 import { systemClock } from '../stores/system-clock.ts';
 import { SessionWorker } from '../worker/session-worker.ts';
-import { storeDoorbell } from '../worker/store-doorbell.ts';
-import { Access } from './access.ts';
+import { Access, isLoopback } from './access.ts';
 import { createApp, errorResponse } from './app.ts';
 import { ConversationCache } from './conversation-cache.ts';
 import { EventStreams } from './http/event-stream.ts';
-import { isLoopback } from './http/loopback.ts';
 import { type ListenerLimits, NodeListener } from './http/node-listener.ts';
 import type { ServerContext } from './route.ts';
 import { ROUTES } from './route-table.ts';
@@ -105,7 +103,6 @@ export function createServer(options: ServerOptions): HoldfastServer {
       report,
       use: (id, body) => pool.use(id, {}, body),
       concurrency: { worker: limits.maxRunners },
-      doorbell: storeDoorbell(store),
       pollMs: limits.pollMs,
     });
   const { processes } = options;
@@ -175,7 +172,7 @@ export function createServer(options: ServerOptions): HoldfastServer {
       streams: streams.size,
       bufferedBytes: sum(listeners, ({ bufferedBytes }) => bufferedBytes),
       sessions: pool.size,
-      runners: runners?.size ?? 0,
+      runners: runners?.stats().running.length ?? 0,
     }),
     close({ graceMs = GRACE_MS } = {}) {
       closing ??= closeAll(graceMs);

@@ -8,11 +8,10 @@ import type { Agents } from '../loop/agent/choose-agent.ts';
 import type { Store } from '../ports/store.ts';
 import type { Session } from '../session/session.ts';
 import type { SessionWorker } from '../worker/session-worker.ts';
-import type { AgentProcesses } from './agent-processes.ts';
 import type { ConversationCache } from './conversation-cache.ts';
 import type { EventStreams } from './http/event-stream.ts';
 import { type JsonSchema, schemaProblem } from './http/json-schema.ts';
-import type { ServerLimits } from './server-options.ts';
+import type { AgentProcesses, ServerLimits } from './server-options.ts';
 import type { SessionPool } from './session-pool.ts';
 
 /** What the routes of one server share. */

@@ -4,7 +4,25 @@ import type { AgentListener } from '../loop/agent/agent.ts';
 import { type Agents, checkAgents } from '../loop/agent/choose-agent.ts';
 import type { Store } from '../ports/store.ts';
 import type { OpenSessionOptions } from '../session/session.ts';
-import type { AgentProcesses } from './agent-processes.ts';
+
+/** A process that runs, or has run, a session's agent. */
+export interface AgentProcess {
+  readonly pid: number;
+  /** ISO time. */
+  readonly startedAt: string;
+  readonly status: 'running' | 'ended' | 'killed';
+}
+
+/**
+ * The processes of agents that a program has started, for pages that show them and kill them.
+ *
+ * Contract: `list` returns the processes of one session, oldest first; it may forget old ones. `kill` sends SIGKILL to the one that runs
+ * and returns its pid, or returns undefined if none runs. What the program does then, such as to start another one, is its own decision.
+ */
+export interface AgentProcesses {
+  list(sessionId: string): readonly AgentProcess[];
+  kill(sessionId: string): number | undefined;
+}
 
 /** Options of `createServer`. */
 export interface ServerOptions {

@@ -68,7 +68,7 @@ export class SessionPool {
     const release = (): void => this.#release(entry);
     try {
       const session = await entry.opening;
-      await session.refresh();
+      if (entry === known) await session.refresh(); // it was just read otherwise
       return { session, release: once(release) };
     } catch (error) {
       this.#forget(entry);

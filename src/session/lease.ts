@@ -35,6 +35,8 @@ export interface HoldLeaseOptions {
   readonly waitForEvaluateMs?: number | undefined;
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
+  /** Called before each pause of the wait. */
+  readonly onWait?: (() => void) | undefined;
 }
 
 const DEFAULT_TTL_MS = 30_000;
@@ -114,6 +116,7 @@ async function acquire(store: Store, sessionId: string, options: Acquiring): Pro
     const inTheWay = isFree ? await takeLease(store, sessionId, holder, ttlMs) : watched.lease;
     if (inTheWay && 'taken' in inTheWay) return inTheWay.taken;
     if (inTheWay && (elapsed(clock) >= giveUpAt(inTheWay) || signal?.aborted)) throw sessionBusy(sessionId, inTheWay);
+    options.onWait?.();
     await nextLook(clock, signal);
   }
 }

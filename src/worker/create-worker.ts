@@ -9,10 +9,9 @@ import type { Store } from '../ports/store.ts';
 import { reporter } from '../session/report-errors.ts';
 import { type OpenSessionOptions, openSession } from '../session/session.ts';
 import { systemClock } from '../stores/system-clock.ts';
-import type { Concurrency } from './choose-next.ts';
 import { healthOf } from './health.ts';
 import { SessionWorker } from './session-worker.ts';
-import { storeDoorbell } from './store-doorbell.ts';
+import type { Concurrency } from './waiting-sessions.ts';
 import type { RunnerStatus, WorkerStats } from './worker-stats.ts';
 
 /** Options of `createWorker`. */
@@ -89,7 +88,7 @@ const LONG_MS = 2 ** 30;
 /** Creates a worker: call `start`. */
 export function createWorker(options: WorkerOptions): Worker {
   const settings = checkOptions(options);
-  const { store, agents, clock = systemClock, drainMs = 30_000, doorbell = storeDoorbell(store) } = options;
+  const { store, agents, clock = systemClock, drainMs = 30_000, doorbell } = options;
   const { pollMs, maxAttempts, stuckAfterMs, concurrency } = settings;
   const id = options.id ?? `${hostname()}:${process.pid}`;
   const report = contextReporter(options.onError);

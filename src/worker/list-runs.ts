@@ -1,6 +1,5 @@
 import type { LeaseHolder, SessionInfo, Store } from '../ports/store.ts';
-import { isDead } from '../session/process-identity.ts';
-import { judgeSession } from './judge-session.ts';
+import { isLive, judgeSession } from './work-search.ts';
 
 /** What all workers of a store do, by its leases and summaries. */
 export interface StoreRuns {
@@ -57,6 +56,5 @@ export async function listRuns(
 function runOf({ id: sessionId, lease }: SessionInfo, now: number): readonly RunElsewhere[] {
   if (!lease) return [];
   const { holder, fence, expiresAt } = lease;
-  const isLive = expiresAt > now && !isDead(holder);
-  return [{ sessionId, holder, fence, expiresAt: new Date(expiresAt).toISOString(), isLive }];
+  return [{ sessionId, holder, fence, expiresAt: new Date(expiresAt).toISOString(), isLive: isLive(lease, now) }];
 }

@@ -14,12 +14,17 @@ import type { Doorbell } from '../ports/doorbell.ts';
 import type { SessionInfo, Store } from '../ports/store.ts';
 import type { AnySession } from '../session/session.ts';
 import { judgeFailure, retryDelay, shownError } from './back-off.ts';
-import { type Concurrency, countTags, type WaitingSession } from './choose-next.ts';
 import { findDiedRuns, RunnersDied } from './died-runs.ts';
-import { leaveForNext } from './leave-for-next.ts';
+import { leaveForNext, suspendSession } from './leave-session.ts';
 import { SearchLoop } from './search-loop.ts';
-import { suspendSession } from './suspend-session.ts';
-import { type Waiting, WaitingSessions, wasTaken } from './waiting-sessions.ts';
+import {
+  type Concurrency,
+  countTags,
+  type Waiting,
+  type WaitingSession,
+  WaitingSessions,
+  wasTaken,
+} from './waiting-sessions.ts';
 import { type SessionElsewhere, WorkSearch } from './work-search.ts';
 import type { RunnerStatus, WorkerStats } from './worker-stats.ts';
 
@@ -29,10 +34,11 @@ export interface SessionWorkerOptions {
   readonly clock: Clock;
   readonly agents: Agents;
   readonly onEvent: AgentListener | undefined;
-  /** Opens a session for the time of one call. */
+  /** Opens a session for the time of one call, read up. */
   readonly use: <T>(id: string, body: (session: AnySession) => Promise<T>) => Promise<T>;
   readonly concurrency: Concurrency;
-  readonly doorbell: Doorbell | undefined;
+  /** The store's own watch unless given. */
+  readonly doorbell?: Doorbell | undefined;
   /** 0: no searches after the first. */
   readonly pollMs: number;
   /** Searches do not keep the process alive. */
@@ -85,7 +91,7 @@ export class SessionWorker {
   #elsewhere: readonly SessionElsewhere[] = [];
   #state: WorkerStats['state'] = 'new';
   #startedAt = 0;
-  #doorbell: Promise<(() => Promise<void>) | undefined> | undefined;
+  #doorbell: Promise<(() => unknown) | undefined> | undefined;
 
   constructor(options: SessionWorkerOptions) {
     this.#options = options;
@@ -93,10 +99,6 @@ export class SessionWorker {
     this.#waiting = new WaitingSessions(ROOM * concurrency.worker);
     this.#search = new WorkSearch(store, clock, { isWhole: countsElsewhere(concurrency) });
     this.#searches = new SearchLoop({ ...options, search: (isFirst) => this.#findWork(isFirst) });
-  }
-
-  get size(): number {
-    return this.#running.size;
   }
 
   /** Runs everything that was left behind, and looks for work from now on. */
@@ -178,13 +180,14 @@ export class SessionWorker {
   }
 
   #listen(): void {
-    const { doorbell, report } = this.#options;
+    const { doorbell, store, report } = this.#options;
     const ring = (sessionId?: string): void => {
       if (sessionId === undefined) this.#searches.ring();
       else this.wake(sessionId);
     };
-    // Without a doorbell, searches find everything.
-    this.#doorbell = doorbell?.listen({ ring, onError: report }).catch((error: unknown) => void report(error));
+    // Without a doorbell the store's own watch rings; what that misses, searches find.
+    const listen = async () => (doorbell ? doorbell.listen({ ring, onError: report }) : store.watchWork?.(ring));
+    this.#doorbell = listen().catch((error: unknown) => void report(error));
   }
 
   async #findWork(isFirst: boolean): Promise<void> {
@@ -268,7 +271,6 @@ export class SessionWorker {
     const { use, agents, onEvent, clock, store } = this.#options;
     const { id, stop } = running;
     return use(id, async (session) => {
-      await session.refresh();
       running.seq = session.seq;
       const at = clock.now(); // whatever becomes due from here on may have been missed
       // Workers have given up on it: the ring is about what came before, and whatever a person does next ends that.

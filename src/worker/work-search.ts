@@ -1,7 +1,7 @@
+import type { SessionSummary } from '../core/summary/session-summary.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Lease, SessionInfo, Store } from '../ports/store.ts';
 import { isDead } from '../session/process-identity.ts';
-import { judgeSession, type Verdict } from './judge-session.ts';
 
 const PAGE = 100;
 /** How many pages one search reads; the next one continues there. A long backlog costs no search more than this. */
@@ -52,7 +52,7 @@ export class WorkSearch {
         if (isOwn(session.id)) continue;
         const { lease } = session;
         const isHeld = isLive(lease, now);
-        const verdict: Verdict = judgeSession(session, { now, isHeld: isHeld && !takesHeld });
+        const verdict = judgeSession(session, { now, isHeld: isHeld && !takesHeld });
         if (lease && isHeld) elsewhere.push({ sessionId: session.id, tags: session.tags, lease });
         if (verdict === 'run') ready.push(session);
       }
@@ -66,4 +66,27 @@ export class WorkSearch {
 /** Whether a process holds the lease, as far as this one can know. */
 export function isLive(lease: Lease | undefined, now: number): boolean {
   return lease !== undefined && lease.expiresAt > now && !isDead(lease.holder);
+}
+
+/**
+ * What a worker can do in a listed session. Pure.
+ *
+ *     held      another process runs it, and does whatever is left
+ *     run       it has work: an input, a decision, a request, a timer that is due, or an evaluation whose holder died
+ *     sleeping  it has work later
+ *     idle      it has none
+ */
+type Verdict = 'held' | 'run' | 'sleeping' | 'idle';
+
+export function judgeSession(
+  { work, wakeAt }: Pick<SessionSummary, 'work' | 'wakeAt'>,
+  { now, isHeld }: { readonly now: number; readonly isHeld: boolean },
+): Verdict {
+  if (work === undefined && wakeAt === undefined) return 'idle';
+  if (isHeld) return 'held';
+  return work !== undefined || isDue(wakeAt, now) ? 'run' : 'sleeping';
+}
+
+function isDue(wakeAt: string | undefined, now: number): boolean {
+  return wakeAt !== undefined && Date.parse(wakeAt) <= now;
 }

@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { BlockPage, RequestList } from '../../src/server.ts';
+import type { BlockPage } from '../../src/server/routes/block-routes.ts';
+import type { RequestList } from '../../src/server/routes/record-routes.ts';
 import { importTranscripts } from '../../src/transcripts.ts';
 import { INJECTIONS } from '../support/injections.ts';
 import { violations } from './studio/axe.ts';

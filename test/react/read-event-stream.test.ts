@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readEventStream, type StreamMessage } from '../../src/react/read-event-stream.ts';
+import { readEventStream, type StreamMessage } from '../../src/react/server-source.ts';
 
 async function messagesOf(chunks: Iterable<Uint8Array>): Promise<readonly StreamMessage[]> {
   const messages: StreamMessage[] = [];

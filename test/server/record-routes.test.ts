@@ -14,18 +14,18 @@ import {
   scriptedModel,
   type Timeline,
 } from '../../src/index.ts';
+import type { TextPiece } from '../../src/server/http/shortened.ts';
+import type { InboxItem } from '../../src/server/inbox-items.ts';
+import type { BlockPage } from '../../src/server/routes/block-routes.ts';
+import type { InboxPage } from '../../src/server/routes/inbox-route.ts';
+import type { MarkedHit } from '../../src/server/routes/listing-routes.ts';
 import type {
-  Agents,
-  BlockPage,
-  InboxItem,
-  InboxPage,
-  MarkedHit,
   ReplayComparison,
   RequestDetail,
   RequestList,
   SessionComparison,
-  TextPiece,
-} from '../../src/server.ts';
+} from '../../src/server/routes/record-routes.ts';
+import type { Agents } from '../../src/server.ts';
 import { codeOf, counting, refunding, type Served, serve, until } from './support.ts';
 
 const LONG = 'a line of output\n'.repeat(60);

@@ -3,7 +3,7 @@
 import { act, createElement } from 'react';
 import { createRoot } from 'react-dom/client';
 import { beforeAll, expect, test, vi } from 'vitest';
-import type { LimitItem } from '../../src/server.ts';
+import type { LimitItem } from '../../src/server/inbox-items.ts';
 import { LimitForm } from '../../studio/src/inbox/resume-form.tsx';
 
 const sent: { readonly path: string; readonly body: unknown }[] = [];

@@ -3,10 +3,15 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { HoldfastError, type SessionEvent } from '../../src/index.ts';
 import { judgeFailure, retryDelay } from '../../src/worker/back-off.ts';
-import { chooseNext, countTags, type WaitingSession } from '../../src/worker/choose-next.ts';
 import { countDiedRuns } from '../../src/worker/died-runs.ts';
-import { judgeSession } from '../../src/worker/judge-session.ts';
-import { mixed, WaitingSessions } from '../../src/worker/waiting-sessions.ts';
+import {
+  chooseNext,
+  countTags,
+  mixed,
+  type WaitingSession,
+  WaitingSessions,
+} from '../../src/worker/waiting-sessions.ts';
+import { judgeSession } from '../../src/worker/work-search.ts';
 
 const session = fc.record({ id: fc.uuid(), tags: fc.uniqueArray(fc.constantFrom('a', 'b', 'c'), { maxLength: 3 }) });
 

@@ -1,7 +1,7 @@
 /** D79: workers give up on a session only as they saw it. */
 import { expect, test } from 'vitest';
 import { memoryStore, openSession } from '../../src/index.ts';
-import { suspendSession } from '../../src/worker/suspend-session.ts';
+import { suspendSession } from '../../src/worker/leave-session.ts';
 
 const failure = (seq: number) => ({ error: new Error('it failed'), attempts: 5, seq, by: 'worker' });
 

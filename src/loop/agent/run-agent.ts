@@ -41,7 +41,7 @@ export async function runAgent<Output>(
     const before = outcomeOf(session, inputId);
     if (before.isFinal) return responseTo(agent, session, before);
     const result = await agent.adapter.run(agent.prompt, { ...live, until: inputId });
-    await session.refresh();
+    if (result.status === 'busy') await session.refresh(); // otherwise it has read all that was there when it ended
     return responseTo(agent, session, outcomeOf(session, inputId), result);
   });
 }

@@ -38,12 +38,13 @@ export class CancelWatch {
   #cancelTimer: (() => void) | undefined;
   #stopped = false;
 
-  /** Begins to watch; the session has been read up. */
+  /** Begins to watch, and reads what was committed since the session was read up. */
   constructor(session: AnySession) {
     this.#session = session;
     this.since = session.seq;
     this.#looked = session.seq;
     this.#unwatch = session.store.watch(session.id, () => this.#readSoon());
+    this.#readSoon();
   }
 
   /** The aborter of an evaluation that runs here. A child's aborts with its parent's, and may abort alone. */

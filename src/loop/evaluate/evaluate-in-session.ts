@@ -27,6 +27,7 @@ export async function evaluateInSession(
   });
   try {
     const { evaluateUnderLease } = await import('./evaluate.ts');
+    await session.refresh(); // the previous holder may have written
     return await evaluateUnderLease({ settings, session, lease }, prompt, options, { conversationId: 'main' });
   } finally {
     await lease.release();

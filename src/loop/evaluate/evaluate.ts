@@ -53,7 +53,10 @@ export interface Hold {
   readonly lease: HeldLease;
 }
 
-/** Evaluates a prompt under a lease that the caller holds and releases: begins or resumes, and runs until it ends or is suspended. */
+/**
+ * Evaluates a prompt under a lease that the caller holds and releases: begins or resumes, and runs until it ends or is suspended. The
+ * session has been read up since the lease was taken.
+ */
 export async function evaluateUnderLease(
   { settings, session, lease }: Hold,
   prompt: Prompt<unknown>,
@@ -74,7 +77,6 @@ export async function evaluateUnderLease(
   let cancels: CancelWatch | undefined;
   try {
     if (emit) unsubscribe = session.subscribe(emit);
-    await session.refresh(); // the previous holder may have written
     cancels = new CancelWatch(session);
     const base: Surroundings = {
       settings,

@@ -39,8 +39,8 @@ export async function runSession<Output>(
   if ('inTheWay' in lease) return { status: 'busy', responses: [], lease: lease.inTheWay };
   const { session } = run;
   try {
+    await session.refresh(); // the previous holder may have written
     for (;;) {
-      await session.refresh();
       const { seq } = session;
       const step = nextStep(run, session.state);
       const hasWork = step.do === 'resume' || step.do === 'begin';
@@ -52,6 +52,7 @@ export async function runSession<Output>(
       if (isLeft) return { status: 'left', responses: run.responses as EvaluationResponse<Output>[] };
       const result = await resultOf(run, step);
       if (isOver(run) || (await lease.release({ seq }))) return result as RunResult<Output>;
+      await session.refresh();
     }
   } finally {
     await lease.release();
@@ -131,6 +132,7 @@ async function takeLease(
       waitMs: most(wait),
       waitForEvaluateMs: most(true),
       signal: following.signal,
+      onWait: following.start,
     });
   } catch (error) {
     if (!isHoldfastError(error, 'SESSION_BUSY')) throw error;
@@ -140,15 +142,27 @@ async function takeLease(
   }
 }
 
-/** Ends the wait for the lease when the process that holds it has responded to the input. */
-function follow(run: SessionRun): { readonly signal: AbortSignal | undefined; readonly stop: () => void } {
+/** Ends the wait for the lease when the process that holds it has responded to the input. Follows that process once it has to wait. */
+function follow(run: SessionRun): {
+  readonly signal: AbortSignal;
+  readonly start: () => void;
+  readonly stop: () => void;
+} {
   const { session, until, options } = run;
-  if (until === undefined) return { signal: options.signal, stop: () => {} };
   const responded = new AbortController();
-  const stop = session.subscribe(() => {
+  const look = (): void => {
     if (hasResponse(run, nextStep(run, session.state))) responded.abort();
-  });
-  return { signal: AbortSignal.any([responded.signal, ...(options.signal ? [options.signal] : [])]), stop };
+  };
+  let stop: (() => void) | undefined;
+  return {
+    signal: AbortSignal.any([responded.signal, ...(options.signal ? [options.signal] : [])]),
+    start: () => {
+      if (stop || until === undefined) return;
+      stop = session.subscribe(look);
+      session.refresh().catch(() => {}); // for what it has committed before; later commits are announced
+    },
+    stop: () => stop?.(),
+  };
 }
 
 /** Whether nothing more may be begun: the caller does not want it any more, or its time is up. */

@@ -1,5 +1,5 @@
 import { useCallback, useEffect } from 'react';
-import { useResource } from '../../../src/react/use-resource.ts';
+import { useResource } from '../../../src/react/resource.ts';
 import { readJson } from './server.ts';
 
 /** What was read from a route of the server. */

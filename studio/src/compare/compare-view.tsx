@@ -1,6 +1,6 @@
 import { useSessions } from 'holdfast/react';
-import type { SessionComparison } from 'holdfast/server';
 import { useState } from 'react';
+import type { SessionComparison } from '../../../src/server/routes/record-routes.ts';
 import { REQUEST, SERVER_URL } from '../api/server.ts';
 import { useRead } from '../api/use-read.ts';
 import { useSessionInfo } from '../api/use-session-info.ts';

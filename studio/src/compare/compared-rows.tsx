@@ -1,6 +1,6 @@
 import type { ComparedMessage, ComparedRow } from 'holdfast';
-import type { ComparedSession, SessionComparison } from 'holdfast/server';
 import { memo } from 'react';
+import type { ComparedSession, SessionComparison } from '../../../src/server/routes/record-routes.ts';
 import { visible } from '../conversation/tools/ansi.ts';
 import { Link } from '../shell/link.tsx';
 import { addressOf } from '../shell/router.ts';

@@ -1,5 +1,5 @@
 import type { ConversationBlock } from 'holdfast/conversation';
-import type { ForkRequest } from 'holdfast/server';
+import type { ForkRequest } from '../../../src/server/fork-at-block.ts';
 
 /** The request to the server: a message of the user is replaced, every other block is kept. */
 export function forkRequest(

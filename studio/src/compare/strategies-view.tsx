@@ -1,6 +1,6 @@
 import type { Strategy } from 'holdfast/history';
-import type { ReplayComparison, RequestList } from 'holdfast/server';
 import { useDeferredValue, useRef } from 'react';
+import type { ReplayComparison, RequestList } from '../../../src/server/routes/record-routes.ts';
 import { sessionPath } from '../api/server.ts';
 import { useRead } from '../api/use-read.ts';
 import { useSessionInfo } from '../api/use-session-info.ts';

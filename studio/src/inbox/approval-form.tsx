@@ -1,5 +1,5 @@
-import type { ApprovalItem } from 'holdfast/server';
 import { useId, useState } from 'react';
+import type { ApprovalItem } from '../../../src/server/inbox-items.ts';
 import { useNow } from '../ui/ago.tsx';
 import { Button } from '../ui/button.tsx';
 import { roughly } from '../ui/format.ts';

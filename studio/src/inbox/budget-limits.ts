@@ -1,6 +1,6 @@
 /** Which limit of a budget a person raises, and to what: by the data of the suspension, never by its sentence (D3). */
 import type { RaisedBudget } from 'holdfast';
-import type { LimitItem } from 'holdfast/server';
+import type { LimitItem } from '../../../src/server/inbox-items.ts';
 
 export type BudgetLimit = keyof RaisedBudget;
 

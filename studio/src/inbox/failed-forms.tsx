@@ -1,5 +1,5 @@
-import type { FailedItem, StoppedItem } from 'holdfast/server';
 import type { ReactNode } from 'react';
+import type { FailedItem, StoppedItem } from '../../../src/server/inbox-items.ts';
 import { Button } from '../ui/button.tsx';
 import { count } from '../ui/format.ts';
 import { sentence } from '../ui/problem.tsx';

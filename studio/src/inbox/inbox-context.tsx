@@ -1,5 +1,5 @@
-import type { InboxPage } from 'holdfast/server';
 import { createContext, type ReactNode, useContext } from 'react';
+import type { InboxPage } from '../../../src/server/routes/inbox-route.ts';
 import { type Reading, useRead } from '../api/use-read.ts';
 
 const InboxContext = createContext<Reading<InboxPage> | undefined>(undefined);

@@ -1,4 +1,4 @@
-import type { InboxItem } from 'holdfast/server';
+import type { InboxItem } from '../../../src/server/inbox-items.ts';
 import { titleOf } from '../sessions/session-facts.ts';
 import { Link } from '../shell/link.tsx';
 import { addressOf } from '../shell/router.ts';

@@ -1,6 +1,6 @@
 import type { SessionConversationState } from 'holdfast/conversation';
 import type { Conversation } from 'holdfast/react';
-import type { InboxPage } from 'holdfast/server';
+import type { InboxPage } from '../../../src/server/routes/inbox-route.ts';
 import { useRead } from '../api/use-read.ts';
 import type { SessionDetails } from '../api/use-session-info.ts';
 import type { Attempt } from '../ui/use-attempt.ts';

@@ -1,6 +1,6 @@
 import type { ClientActions } from 'holdfast/react';
-import type { LimitItem, ProviderItem } from 'holdfast/server';
 import { type ReactNode, useState } from 'react';
+import type { LimitItem, ProviderItem } from '../../../src/server/inbox-items.ts';
 import { waitSentence } from '../conversation/suspension.ts';
 import { Button } from '../ui/button.tsx';
 import { compact, count, money } from '../ui/format.ts';

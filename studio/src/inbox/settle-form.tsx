@@ -1,6 +1,6 @@
 import type { ClientActions } from 'holdfast/react';
-import type { OutcomeItem } from 'holdfast/server';
 import { useState } from 'react';
+import type { OutcomeItem } from '../../../src/server/inbox-items.ts';
 import { reconcileSentence } from '../conversation/suspension.ts';
 import { JsonView } from '../conversation/tools/json-view.tsx';
 import { ToolProgress } from '../conversation/tools/tool-progress.tsx';

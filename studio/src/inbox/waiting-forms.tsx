@@ -1,5 +1,5 @@
-import type { InboxItem } from 'holdfast/server';
 import type { ReactNode } from 'react';
+import type { InboxItem } from '../../../src/server/inbox-items.ts';
 import type { Attempt } from '../ui/use-attempt.ts';
 import { ApprovalForm } from './approval-form.tsx';
 import { FailedForm, GivenUpForm } from './failed-forms.tsx';

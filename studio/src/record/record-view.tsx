@@ -1,6 +1,6 @@
 import type { RequestPoint, RequestTotals } from 'holdfast/inspect';
-import type { RequestList } from 'holdfast/server';
 import type { ReactNode } from 'react';
+import type { RequestList } from '../../../src/server/routes/record-routes.ts';
 import { sessionPath } from '../api/server.ts';
 import { useRead } from '../api/use-read.ts';
 import { useSessionInfo } from '../api/use-session-info.ts';

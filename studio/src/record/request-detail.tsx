@@ -1,6 +1,6 @@
 import type { RequestPoint } from 'holdfast/inspect';
-import type { RequestDetail as Detail } from 'holdfast/server';
 import { type ReactNode, useState } from 'react';
+import type { RequestDetail as Detail } from '../../../src/server/routes/record-routes.ts';
 import { sessionPath } from '../api/server.ts';
 import { useRead } from '../api/use-read.ts';
 import { Button } from '../ui/button.tsx';

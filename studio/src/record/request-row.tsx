@@ -1,7 +1,7 @@
 import type { ConversationMessage } from 'holdfast';
 import type { RequestFate, RequestRow as Row } from 'holdfast/inspect';
-import type { TextPiece } from 'holdfast/server';
 import { memo, type ReactNode, useState } from 'react';
+import type { TextPiece } from '../../../src/server/http/shortened.ts';
 import { readJson, sessionPath } from '../api/server.ts';
 import { visible } from '../conversation/tools/ansi.ts';
 import { ClampedText } from '../ui/clamped-text.tsx';

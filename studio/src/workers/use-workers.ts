@@ -1,4 +1,5 @@
-import type { StoreRuns, WorkerStats } from 'holdfast/worker';
+import type { WorkerStats } from 'holdfast/worker';
+import type { StoreRuns } from '../../../src/worker/list-runs.ts';
 import { type Reading, useRead } from '../api/use-read.ts';
 
 /** What `GET /workers` returns. */

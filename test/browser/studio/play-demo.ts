@@ -1,5 +1,5 @@
 /** Every kind of session that Studio shows, for screenshots and `npm run dev`. */
-import type { BlockPage } from '../../../src/server.ts';
+import type { BlockPage } from '../../../src/server/routes/block-routes.ts';
 import { giveUp } from './give-up.ts';
 import { playScenes } from './scenes.ts';
 import type { StudioHost } from './studio-host.ts';

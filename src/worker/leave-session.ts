@@ -1,9 +1,13 @@
 import { isHoldfastError } from '../core/errors.ts';
+import type { RunResult } from '../loop/evaluate/provider-adapter.ts';
 import { holdLease } from '../session/lease.ts';
 import type { AnySession } from '../session/session.ts';
 import { loggedError } from './back-off.ts';
 
-/** A session whose runs fail again and again is suspended until a person lets workers run it again (D79). */
+/**
+ * How a worker leaves a session: suspended until a person lets workers run it again, after its runs have failed again and again (D79), or
+ * to the next worker, when this one stops.
+ */
 
 /** Thrown instead of the append when something has happened since the last failure. */
 class Changed extends Error {}
@@ -38,4 +42,13 @@ export async function suspendSession(
     if (problem instanceof Changed || isHoldfastError(problem, 'SESSION_BUSY')) return false;
     throw problem;
   }
+}
+
+/** Requests that an evaluation is continued which this process interrupted, and no person. */
+export async function leaveForNext(session: AnySession, { responses }: RunResult<unknown>): Promise<void> {
+  const last = responses.at(-1);
+  if (last?.reason !== 'CANCELLED') return;
+  const evaluation = session.state.record.evaluations.get(last.evaluationId);
+  if (evaluation?.status !== 'suspended' || evaluation.cancelRequest) return;
+  await session.resume({ evaluationId: evaluation.id, by: 'holdfast/worker' });
 }
