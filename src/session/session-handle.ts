@@ -22,7 +22,7 @@ import { eraseMessage } from './change/erase-message.ts';
 import { forkSession } from './change/fork-session.ts';
 import { DecidableSession } from './people/decidable-session.ts';
 import { resolveContents, restoredContents, sha256 } from './read/contents.ts';
-import { FoldedLog } from './read/folded-log.ts';
+import { FoldedLog, missingSlices } from './read/folded-log.ts';
 import { type EventListener, Listeners, type SliceObserver } from './read/live.ts';
 import { restoredSlices } from './read/restored-slices.ts';
 import { SessionSnapshots } from './read/session-snapshots.ts';
@@ -56,6 +56,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
   readonly #report: (error: unknown) => void;
   readonly #listeners: Listeners;
   readonly #log: FoldedLog;
+  #adding: Promise<void> = Promise.resolve();
   readonly #intake: EventIntake;
   readonly #queue: AppendQueue;
   readonly #snapshots: SessionSnapshots;
@@ -179,18 +180,14 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
     }
   }
 
-  /** Not part of `Session`: `addSlices` calls it. */
-  async addSlices(slices: readonly AnySlice[]): Promise<void> {
-    const known = new Map(this.#log.slices.map((slice) => [slice.name, slice]));
-    const added = slices.filter(({ name }) => !known.has(name));
-    const other = slices.find((slice) => known.has(slice.name) && known.get(slice.name) !== slice);
-    if (other) {
-      throw new HoldfastError(
-        'INVALID_ARGUMENT',
-        `session ${this.id} was opened with another slice called "${other.name}" than a tool of the agent uses; define it once and give both the same one, or rename one`,
-      );
-    }
-    if (added.length > 0) await this.#log.addSlices(added, this.#createFold([...this.#log.slices, ...added]));
+  /** Not part of `Session`: `addSlices` calls it. One call after the other, so that each knows what the one before has added. */
+  addSlices(slices: readonly AnySlice[]): Promise<void> {
+    const added = this.#adding.then(() => {
+      const missing = missingSlices(this.id, this.#log.slices, slices);
+      if (missing.length > 0) return this.#log.addSlices(missing, this.#createFold([...this.#log.slices, ...missing]));
+    });
+    this.#adding = added.catch(() => {});
+    return added;
   }
 
   send(input: string | InputContent, options: SendOptions = {}): Promise<SentInput> {
