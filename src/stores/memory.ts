@@ -51,7 +51,7 @@ interface Session {
 }
 
 /** The simplest backend: maps. Nothing else runs while a method does, so each of them is a transaction. */
-function memoryBackend(): StoreBackend<number> {
+export function memoryBackend(): StoreBackend<number> {
   const sessions = new Map<string, Session>();
   const byKey = new Map<number, Session>();
   /** How many incarnations of each session were removed. */
