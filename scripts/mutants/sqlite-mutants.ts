@@ -28,7 +28,7 @@ export const SQLITE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'After a late commit no commit waits for the disk',
-    file: 'src/stores/sqlite/connection/commit-sync.ts',
+    file: 'src/stores/sqlite/connection/write-queue.ts',
     find: 'if (this.#level === level) return;',
     replace: "if (this.#level === level || level === 'FULL') return;",
     invariant: 'I1',

@@ -3,7 +3,6 @@ import type { Clock } from '../ports/clock.ts';
 import type { IntegrityReport, Store, StoredSnapshot } from '../ports/store.ts';
 import { DraftList } from './draft-list.ts';
 import type { EncodedEvent } from './encoded-event.ts';
-import { compareSessions } from './session-listing.ts';
 import type {
   AppendRows,
   ContentRow,
@@ -16,6 +15,7 @@ import type {
   StoredSummary,
 } from './shell/backend.ts';
 import { type DefinedStore, defineStore } from './shell/define-store.ts';
+import { compareSessions } from './shell/listing.ts';
 
 export interface MemoryStoreOptions {
   /** The clock for the expiry of leases. */

@@ -1,7 +1,7 @@
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { SessionEvent } from '../../core/log/events.ts';
 import type { SessionSummary } from '../../core/summary/session-summary.ts';
-import { changesSummary } from '../../core/summary/summary-change.ts';
+import { changesSummary } from '../../core/summary/summary-fields.ts';
 import type { ForkOptions, ReplaceEventOptions } from '../../ports/store.ts';
 import { checkFork } from '../check-arguments.ts';
 import { decodeEvent, encodeEvent } from '../encoded-event.ts';

@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../core/errors.ts';
 import { MAX_PROGRESS_LENGTH } from '../../core/log/progress.ts';
-import { makesWork } from '../../core/summary/work-events.ts';
+import { makesWork } from '../../core/summary/summary-fields.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { DraftChunk, IncarnationOption, SearchHit, SearchOptions, SessionInfo, Store } from '../../ports/store.ts';
 import {
@@ -17,14 +17,13 @@ import { RenewalThread } from '../leases/renewal-thread.ts';
 import { ClockLeases, KeptLeases } from '../leases/store-leases.ts';
 import { contentMissing, fenceConflict, snapshotBeyondLog, storeClosed } from '../refusals.ts';
 import { DEFAULT_HITS, parseQuery } from '../search-text.ts';
-import { checkListing } from '../session-listing.ts';
 import { storeFailure } from '../store-failure.ts';
 import { systemClock } from '../system-clock.ts';
 import { Watchers } from '../watchers.ts';
 import { Appending } from './appending.ts';
 import type { ListedRow, OwnBackend, SessionKey, SessionRow, StoreBackend } from './backend.ts';
 import { Changing } from './changing.ts';
-import { Listing } from './listing.ts';
+import { checkListing, Listing } from './listing.ts';
 import { findLiving, readEvents } from './reading.ts';
 import { scanSearch } from './scan-search.ts';
 import { Summaries } from './summaries.ts';
