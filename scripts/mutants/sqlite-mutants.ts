@@ -28,7 +28,7 @@ export const SQLITE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'After a late commit no commit waits for the disk',
-    file: 'src/stores/sqlite/connection/commit-sync.ts',
+    file: 'src/stores/sqlite/connection/write-queue.ts',
     find: 'if (this.#level === level) return;',
     replace: "if (this.#level === level || level === 'FULL') return;",
     invariant: 'I1',
@@ -61,7 +61,7 @@ export const SQLITE_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'An append does not end the drafts that it names',
     file: 'src/stores/sqlite/rows/event-log.ts',
-    find: 'if (endsDrafts) this.#drafts.end(key, endsDrafts);',
+    find: 'if (append.endsDrafts.length > 0) this.#drafts.end(key, append.endsDrafts);',
     replace: '',
     invariant: 'D53',
     tests: ['test/stores/conformance.test.ts'],
@@ -100,8 +100,8 @@ export const SQLITE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The snapshot stays when an event of it is erased',
-    file: 'src/stores/sqlite/event-replacement.ts',
-    find: '    snapshots.drop(key);\n',
+    file: 'src/stores/sqlite/store-on-database.ts',
+    find: '        snapshots.drop(key);\n',
     replace: '',
     invariant: 'D58',
     tests: ['test/stores/conformance.test.ts'],
@@ -109,15 +109,15 @@ export const SQLITE_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'A fork keeps text that was erased while it was copied',
     file: 'src/stores/sqlite/long-work/session-fork.ts',
-    find: 'return now.revision === origin.revision && this.#isBuilding.get(key) === 1;',
-    replace: 'return this.#isBuilding.get(key) === 1;',
+    find: '?.revision === revision && this.#isBuilding',
+    replace: '?.revision !== undefined && this.#isBuilding',
     invariant: 'D58',
     tests: ['test/stores/conformance.test.ts'],
   },
   {
     name: 'A lease is judged by the time of day within one boot',
-    file: 'src/stores/sqlite/rows/lease-table.ts',
-    find: 'deadline: isOfThisBoot ? (row.lease_deadline ?? undefined) : undefined',
+    file: 'src/stores/leases/store-leases.ts',
+    find: 'deadline: isOfThisBoot ? deadline : undefined',
     replace: 'deadline: isOfThisBoot ? undefined : undefined',
     invariant: 'D76',
     tests: ['test/stores/leases.test.ts'],

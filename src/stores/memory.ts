@@ -3,7 +3,6 @@ import type { Clock } from '../ports/clock.ts';
 import type { IntegrityReport, Store, StoredSnapshot } from '../ports/store.ts';
 import { DraftList } from './draft-list.ts';
 import type { EncodedEvent } from './encoded-event.ts';
-import { compareSessions } from './session-listing.ts';
 import type {
   AppendRows,
   ContentRow,
@@ -16,6 +15,7 @@ import type {
   StoredSummary,
 } from './shell/backend.ts';
 import { type DefinedStore, defineStore } from './shell/define-store.ts';
+import { compareSessions } from './shell/listing.ts';
 
 export interface MemoryStoreOptions {
   /** The clock for the expiry of leases. */
@@ -51,7 +51,7 @@ interface Session {
 }
 
 /** The simplest backend: maps. Nothing else runs while a method does, so each of them is a transaction. */
-function memoryBackend(): StoreBackend<number> {
+export function memoryBackend(): StoreBackend<number> {
   const sessions = new Map<string, Session>();
   const byKey = new Map<number, Session>();
   /** How many incarnations of each session were removed. */

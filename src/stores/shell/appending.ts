@@ -4,8 +4,9 @@ import type { SessionSummary } from '../../core/summary/session-summary.ts';
 import { summaryFields } from '../../core/summary/summary-fields.ts';
 import type { AppendOptions, ContentWrite } from '../../ports/store.ts';
 import { type EncodedEvent, encodeEvent, sameEvents } from '../encoded-event.ts';
-import { appendIdReused, fenceConflict, sequenceConflict, sessionGone } from '../refusals.ts';
+import { appendIdReused, fenceConflict, sequenceConflict } from '../refusals.ts';
 import type { AppendRows, SessionKey, SessionRow, StoreBackend } from './backend.ts';
+import { findLiving } from './reading.ts';
 import { dueSummary, type Folded, foldNew, NOTHING_FOLDED, type Summaries } from './summaries.ts';
 
 /** How often an append that was refused without a reason is tried again: another process changed the session in between. */
@@ -112,8 +113,7 @@ export class Appending<Key extends SessionKey> {
   async #look(job: Job): Promise<{ readonly seq: number }> {
     const { sessionId, encoded, options } = job;
     const { expectedSeq, fence, incarnation } = options;
-    const session = await this.#backend.find(sessionId);
-    if (incarnation !== undefined && incarnation !== session.incarnation) throw sessionGone(sessionId);
+    const session = await findLiving(this.#backend, sessionId, incarnation);
     const repeated = await this.#findRepeated(session, sessionId, encoded, options);
     if (repeated !== undefined) return { seq: repeated };
     // The caller cannot recover from a stale fence: it is reported first (I6).

@@ -1,13 +1,13 @@
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { SessionEvent } from '../../core/log/events.ts';
 import type { SessionSummary } from '../../core/summary/session-summary.ts';
-import { changesSummary } from '../../core/summary/summary-change.ts';
+import { changesSummary } from '../../core/summary/summary-fields.ts';
 import type { ForkOptions, ReplaceEventOptions } from '../../ports/store.ts';
 import { checkFork } from '../check-arguments.ts';
 import { decodeEvent, encodeEvent } from '../encoded-event.ts';
 import { eventNotFound, forkTargetExists, gap, sessionGone, sessionNotFound } from '../refusals.ts';
 import type { SessionKey, SessionRow, StoreBackend } from './backend.ts';
-import { readEvents } from './reading.ts';
+import { findLiving, readEvents } from './reading.ts';
 import { foldNew, foldReadable, type Summaries, storedSummary } from './summaries.ts';
 
 /** How often a change is tried again because another one of the same session came first. */
@@ -41,7 +41,7 @@ export class Changing<Key extends SessionKey> {
     const replacement = decodeEvent(sessionId, seq, encoded.at, encoded.type, encoded.data);
     const kept = [...(options.contents ?? [])];
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const session = await this.#find(sessionId, options.incarnation);
+      const session = await findLiving(this.#backend, sessionId, options.incarnation);
       const { key, revision } = session;
       if (key === undefined || session.seq === 0) throw sessionNotFound(sessionId);
       if (seq > session.seq) throw eventNotFound(sessionId, seq);
@@ -66,7 +66,7 @@ export class Changing<Key extends SessionKey> {
     const { at } = options;
     let origin: Key | undefined;
     for (;;) {
-      const session = await this.#find(sessionId, options.incarnation);
+      const session = await findLiving(this.#backend, sessionId, options.incarnation);
       const { key, revision } = session;
       if (origin !== undefined && origin !== key) throw sessionGone(sessionId);
       checkFork({ id: sessionId, seq: session.seq }, target, options);
@@ -79,12 +79,6 @@ export class Changing<Key extends SessionKey> {
       this.#summaries.forget(target);
       if (isForked) return { seq: at + closing.length };
     }
-  }
-
-  async #find(sessionId: string, incarnation: number | undefined): Promise<SessionRow<Key>> {
-    const session = await this.#backend.find(sessionId);
-    if (incarnation !== undefined && incarnation !== session.incarnation) throw sessionGone(sessionId);
-    return session;
   }
 
   async #withReplacement(
@@ -119,7 +113,7 @@ export class Changing<Key extends SessionKey> {
     replacement?: SessionEvent,
   ): Promise<SessionSummary | undefined> {
     const { incarnation } = session;
-    const find = async (): Promise<SessionRow<Key>> => this.#find(sessionId, incarnation);
+    const find = (): Promise<SessionRow<Key>> => findLiving(this.#backend, sessionId, incarnation);
     let summary: SessionSummary | undefined;
     for await (const event of readEvents(this.#backend, find, sessionId, { incarnation, limit: until })) {
       summary = foldNew(summary, [event.seq === replacement?.seq ? replacement : event]);

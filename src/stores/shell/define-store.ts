@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../core/errors.ts';
 import { MAX_PROGRESS_LENGTH } from '../../core/log/progress.ts';
-import { makesWork } from '../../core/summary/work-events.ts';
+import { makesWork } from '../../core/summary/summary-fields.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { DraftChunk, IncarnationOption, SearchHit, SearchOptions, SessionInfo, Store } from '../../ports/store.ts';
 import {
@@ -15,17 +15,16 @@ import {
 } from '../check-arguments.ts';
 import { RenewalThread } from '../leases/renewal-thread.ts';
 import { ClockLeases, KeptLeases } from '../leases/store-leases.ts';
-import { contentMissing, fenceConflict, sessionGone, snapshotBeyondLog, storeClosed } from '../refusals.ts';
+import { contentMissing, fenceConflict, snapshotBeyondLog, storeClosed } from '../refusals.ts';
 import { DEFAULT_HITS, parseQuery } from '../search-text.ts';
-import { checkListing } from '../session-listing.ts';
 import { storeFailure } from '../store-failure.ts';
 import { systemClock } from '../system-clock.ts';
 import { Watchers } from '../watchers.ts';
 import { Appending } from './appending.ts';
 import type { ListedRow, OwnBackend, SessionKey, SessionRow, StoreBackend } from './backend.ts';
 import { Changing } from './changing.ts';
-import { Listing } from './listing.ts';
-import { readEvents } from './reading.ts';
+import { checkListing, Listing } from './listing.ts';
+import { findLiving, readEvents } from './reading.ts';
 import { scanSearch } from './scan-search.ts';
 import { Summaries } from './summaries.ts';
 import { type CommitFeed, PollingFeed } from './watching.ts';
@@ -87,12 +86,8 @@ export class Shell<Key extends SessionKey> {
       backend.refuseWrites?.();
       return this.run(work);
     };
-    /** The incarnation that the caller names. */
-    const living = async (sessionId: string, incarnation: number | undefined): Promise<SessionRow<Key>> => {
-      const session = await backend.find(sessionId);
-      if (incarnation !== undefined && incarnation !== session.incarnation) throw sessionGone(sessionId);
-      return session;
-    };
+    const living = (sessionId: string, incarnation: number | undefined): Promise<SessionRow<Key>> =>
+      findLiving(backend, sessionId, incarnation);
     /** Reads what belongs to a session: `none` when it has no row. */
     const readOf = <T, N>(
       sessionId: string,
@@ -215,9 +210,8 @@ export class Shell<Key extends SessionKey> {
         const limited = new Set(chunks.flatMap(({ kind, draftId }) => (kind === 'progress' ? [draftId] : [])));
         const limit = { draftIds: [...limited], maxLength: MAX_PROGRESS_LENGTH };
         await write(async () => {
-          const { key, fence: newest } = await living(sessionId, incarnation);
-          const isWritten =
-            key !== undefined && newest === fence && (await backend.writeDrafts(key, fence, rows, limit));
+          const { key } = await living(sessionId, incarnation);
+          const isWritten = key !== undefined && (await backend.writeDrafts(key, fence, rows, limit));
           if (!isWritten) throw fenceConflict(sessionId, (await living(sessionId, incarnation)).fence, fence);
         });
         if (chunks.length > 0) this.#committed(sessionId, false);

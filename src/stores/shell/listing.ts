@@ -1,7 +1,62 @@
+import { canonicalJson } from '../../core/canonical-json.ts';
+import { HoldfastError } from '../../core/errors.ts';
 import type { ListSessionsOptions, SessionInfo, SessionPage } from '../../ports/store.ts';
-import { checkListing, DEFAULT_PAGE, encodeCursor, matchesFilter } from '../session-listing.ts';
-import type { ListedRow, SessionKey, StoreBackend, StoredLease } from './backend.ts';
+import { checkCount } from '../check-arguments.ts';
+import type { ListedRow, ListPosition, SessionKey, StoreBackend, StoredLease } from './backend.ts';
 import { type Summaries, usableSummary } from './summaries.ts';
+
+/**
+ * The rules of listing for every store: which sessions match a filter, their order (newest activity first, equal times by id) and the
+ * cursor, which names the last session of a page. A session that is written to between two pages moves to the front; the others are
+ * neither skipped nor repeated.
+ */
+
+export const DEFAULT_PAGE = 50;
+
+/** Whether a session passes the filter. */
+export function matchesFilter(session: SessionInfo, filter: ListSessionsOptions): boolean {
+  const { tags = [], status, idPrefix, metadata = {}, work, dueBy, source } = filter;
+  if (work && session.work === undefined && !isAwakeBy(session.wakeAt, dueBy)) return false;
+  if (status !== undefined && session.status !== status) return false;
+  if (source !== undefined && (session.source?.architecture ?? 'own') !== source) return false;
+  if (idPrefix !== undefined && !session.id.startsWith(idPrefix)) return false;
+  if (!tags.every((tag) => session.tags.includes(tag))) return false;
+  return Object.entries(metadata).every(
+    ([key, value]) =>
+      Object.hasOwn(session.metadata, key) && canonicalJson(session.metadata[key]) === canonicalJson(value),
+  );
+}
+
+function isAwakeBy(wakeAt: string | undefined, dueBy: string | undefined): boolean {
+  return wakeAt !== undefined && (dueBy === undefined || Date.parse(wakeAt) <= Date.parse(dueBy));
+}
+
+/** Newest activity first; equal times by id. */
+export function compareSessions(a: ListPosition, b: ListPosition): number {
+  if (a.updatedAt !== b.updatedAt) return a.updatedAt > b.updatedAt ? -1 : 1;
+  return a.id === b.id ? 0 : a.id < b.id ? -1 : 1;
+}
+
+/** Rejects an invalid limit or cursor. */
+export function checkListing(options: ListSessionsOptions): ListPosition | undefined {
+  if (options.limit !== undefined) checkCount('limit', options.limit, 1);
+  return options.cursor === undefined ? undefined : decodeCursor(options.cursor);
+}
+
+/** The cursor of the page that follows this place in a listing. */
+export function encodeCursor({ updatedAt, id }: ListPosition): string {
+  return encodeURIComponent(JSON.stringify([updatedAt, id]));
+}
+
+function decodeCursor(cursor: string): ListPosition {
+  try {
+    const [updatedAt, id, ...rest] = JSON.parse(decodeURIComponent(cursor)) as readonly unknown[];
+    if (typeof updatedAt === 'string' && typeof id === 'string' && rest.length === 0) return { updatedAt, id };
+  } catch {
+    // Rejected below.
+  }
+  throw new HoldfastError('INVALID_ARGUMENT', 'this is not the cursor of a page; pass the `next` of the previous page');
+}
 
 /** Reads no more than so many rows of a backend at once. */
 const MAX_ROWS = 10_000;

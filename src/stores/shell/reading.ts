@@ -11,6 +11,17 @@ const PAGE_CHARACTERS = 512 * 1024;
 /** A long log is read in pages; after this long the event loop has its turn. */
 const MAX_BLOCKING_MS = 8;
 
+/** What a backend knows of a session id. Throws when the caller names another incarnation. */
+export async function findLiving<Key extends SessionKey>(
+  backend: Pick<StoreBackend<Key>, 'find'>,
+  sessionId: string,
+  incarnation: number | undefined,
+): Promise<SessionRow<Key>> {
+  const session = await backend.find(sessionId);
+  if (incarnation !== undefined && incarnation !== session.incarnation) throw sessionGone(sessionId);
+  return session;
+}
+
 /** A session's events as they were when the first one was read, page by page. `find` checks the arguments, and that the store is open. */
 export function readEvents<Key extends SessionKey>(
   backend: Pick<StoreBackend<Key>, 'events'>,

@@ -1,5 +1,5 @@
-import { DEFAULT_PAGE } from '../../session-listing.ts';
 import type { ListedRow, ListQuery, StoredSummary } from '../../shell/backend.ts';
+import { DEFAULT_PAGE } from '../../shell/listing.ts';
 import type { PostgresDatabase } from '../connection/database.ts';
 import { LEASE_COLUMNS, type LeaseRow, leaseFromRow } from './lease-rows.ts';
 

@@ -1,7 +1,6 @@
 import { HoldfastError } from '../../../core/errors.ts';
 import type { Database } from '../driver.ts';
 import { busyDeadline, LONGEST_PAUSE_MS, mayRetry, pause } from './busy.ts';
-import { CommitSync } from './commit-sync.ts';
 import { storeError } from './sqlite-errors.ts';
 
 /**
@@ -322,6 +321,32 @@ export class WriteQueue {
     } catch {
       // The error that led here is the one to report; a transaction that stays open fails the next BEGIN.
     }
+  }
+}
+
+/**
+ * Whether a connection's commits wait for the disk.
+ *
+ * - FULL: a commit that returned survives a power failure, and with it every commit before it.
+ * - NORMAL: a power failure may undo it. The database stays consistent: a checkpoint still syncs the log before it copies from it.
+ *
+ * A connection is opened with FULL.
+ */
+class CommitSync {
+  readonly #database: Database;
+  /** Undefined while it is not known, because setting it failed. */
+  #level: 'FULL' | 'NORMAL' | undefined = 'FULL';
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Outside a transaction: sets the level for the commits that follow. */
+  set(level: 'FULL' | 'NORMAL'): void {
+    if (this.#level === level) return;
+    this.#level = undefined;
+    this.#database.exec(`PRAGMA synchronous = ${level}`);
+    this.#level = level;
   }
 }
 
