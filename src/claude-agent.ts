@@ -1,5 +1,4 @@
 /** `holdfast/claude-agent`: an adapter for the Claude Agent SDK, and a session store for it. Needs `@anthropic-ai/claude-agent-sdk`. */
-export { diffAdapterStates, findResumableState } from './agents/adapter-states.ts';
 export {
   CLAUDE_AGENT,
   type ClaudeAgentOptions,
@@ -8,6 +7,4 @@ export {
   claudeAgentState,
 } from './agents/claude-agent/claude-agent-adapter.ts';
 export { claudeSessionStore, readClaudeSession } from './agents/claude-agent/claude-session-store.ts';
-export type { ClaudeMessage, ClaudeSessionStore, ClaudeTranscriptEntry } from './agents/claude-agent/sdk-types.ts';
-export { recoverSession } from './agents/recover-session.ts';
-export type { StatefulAdapter } from './agents/stateful-adapter.ts';
+export type { ClaudeSessionStore } from './agents/claude-agent/sdk-types.ts';

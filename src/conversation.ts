@@ -3,11 +3,9 @@ export type {
   Attachment,
   BlockList,
   ConversationBlock,
-  NoticeBlock,
   SessionConversationState,
   SubagentBlock,
   SubagentState,
-  TextBlock,
   ToolResultBlock,
   ToolUseBlock,
 } from './conversation/blocks.ts';
@@ -27,7 +25,7 @@ export {
   threadTree,
   usageTotals,
 } from './conversation/selectors.ts';
-export { type ToolUseContent, toolUseContents } from './conversation/tool-use-content.ts';
+export { toolUseContents } from './conversation/tool-use-content.ts';
 export { AGENT_NAMES } from './transcripts/agent-names.ts';
 export { uiMessagesToEvents } from './transcripts/ai-sdk-ui.ts';
 export { claudeStreamConverter } from './transcripts/claude/stream-converter.ts';

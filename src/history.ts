@@ -1,13 +1,12 @@
 /** `holdfast/history`: what is sent to the provider. Managers, token estimates, limits of models, checks and repairs. */
 
-export type { Provider, ProviderViolation } from './formats/provider-rules.ts';
+export type { Provider } from './formats/provider-rules.ts';
 export { canSend, checkCoherence, repairCoherence, type Violation } from './history/coherence/coherence.ts';
 export { type CuratedRequest, curateRequest } from './history/curate-request.ts';
-export { estimateTokens, type TokenEstimator } from './history/estimate-tokens.ts';
+export { estimateTokens } from './history/estimate-tokens.ts';
 export type {
   Curation,
   CurationContext,
-  CurationPrompt,
   History,
   HistoryManager,
   Limits,
@@ -17,11 +16,11 @@ export type {
 export { clearToolResults } from './history/managers/clear-tool-results.ts';
 export { compose } from './history/managers/compose.ts';
 export { keepImportant } from './history/managers/keep-important.ts';
-export { type ObservedCuration, observe } from './history/managers/observe.ts';
+export { observe } from './history/managers/observe.ts';
 export { passthrough } from './history/managers/passthrough.ts';
 export { pin } from './history/managers/pin.ts';
 export { slidingWindow } from './history/managers/sliding-window.ts';
-export { type Strategy, type StrategyStep, strategyFromName, strategyManager } from './history/managers/strategy.ts';
+export { type Strategy, strategyFromName, strategyManager } from './history/managers/strategy.ts';
 export { summarize } from './history/managers/summarize.ts';
 export { tokenBudget } from './history/managers/token-budget.ts';
 export { truncateToolResults } from './history/managers/truncate-tool-results.ts';

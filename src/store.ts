@@ -1,6 +1,4 @@
 /** `holdfast/store`: a store for a database of your own (docs/writing-a-store.md). `holdfast/testing` has the suite that it must pass. */
-export type { Clock } from './ports/clock.ts';
-export type { Store } from './ports/store.ts';
 export type {
   AppendRows,
   DraftRow,

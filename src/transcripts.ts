@@ -1,9 +1,7 @@
 /** `holdfast/transcripts`: finds, loads, exports and writes the sessions of other agents. Node only. */
 export { exportConversation } from './importers/export-conversation.ts';
 export { type FoundTranscript, findTranscripts } from './importers/find-transcripts.ts';
-export type { AgentCommand } from './importers/handoff/handoff-target.ts';
 export {
-  type WriteTranscriptOptions,
   type WrittenTranscript,
   writeTranscript,
 } from './importers/handoff/write-transcript.ts';
@@ -15,9 +13,8 @@ export { conversationOf, loadImported, messagesOf } from './importers/kept/load-
 export { restoreTranscript } from './importers/kept/restore-transcript.ts';
 export { type LoadedTranscript, loadTranscript } from './importers/load-transcript.ts';
 export { readTranscript } from './importers/read-transcript.ts';
-export type { SearchProblem } from './importers/transcript-source.ts';
 export type { Architecture } from './transcripts/agent-names.ts';
 export type { TranscriptDiagnostics } from './transcripts/diagnostics.ts';
-export type { ExportedConversation, ExportFormat, ExportOptions } from './transcripts/export/export-with.ts';
+export type { ExportFormat, ExportOptions } from './transcripts/export/export-with.ts';
 export { type RedactOptions, redactSecrets } from './transcripts/export/redact-secrets.ts';
 export { transcriptToMessages } from './transcripts/parse-transcript.ts';

@@ -1,13 +1,12 @@
 /** A store in libSQL, as an example of one for a database that Holdfast does not bring (docs/writing-a-store.md). */
 import { createHash } from 'node:crypto';
+import type { Clock, Store } from 'holdfast';
 import {
   type AppendRows,
-  type Clock,
   defineStore,
   type LeaseRows,
   type ListedRow,
   type SessionRow,
-  type Store,
   type StoreBackend,
   type StoredEvent,
   type StoredLease,

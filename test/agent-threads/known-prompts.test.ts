@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { linesSince, prepareTranscript } from '../../src/agents/claude-agent/claude-transcript.ts';
-import type { ClaudeTranscriptEntry } from '../../src/claude-agent.ts';
+import type { ClaudeTranscriptEntry } from '../../src/agents/claude-agent/sdk-types.ts';
 import type { Evaluation } from '../../src/core/fold/evaluations.ts';
 import type { ConversationMessage } from '../../src/core/log/messages.ts';
 

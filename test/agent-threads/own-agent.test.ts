@@ -6,7 +6,8 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import * as parts from '../../src/agent.ts';
-import { definePrompt, defineTool, memoryStore, openSession } from '../../src/index.ts';
+import { definePrompt } from '../../src/evaluate.ts';
+import { defineTool, memoryStore, openSession } from '../../src/index.ts';
 import { programIn, readPage, withSources } from '../support/documents.ts';
 
 const page = readPage('docs/agents.md');

@@ -2,8 +2,8 @@
 import { readdirSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { findResumableState } from '../../src/claude-agent.ts';
 import { textOf } from '../../src/core/log/messages.ts';
+import { findResumableState } from '../../src/evaluate.ts';
 import { checkCoherence } from '../../src/history/coherence/coherence.ts';
 import { definePrompt } from '../../src/loop/define/define-prompt.ts';
 import { isMessageDelta } from '../../src/loop/evaluate/provider-adapter.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
 import {
   clearToolResults,
   compose,
@@ -13,7 +14,7 @@ import {
   tokenBudget,
   truncateToolResults,
 } from '../../src/history.ts';
-import { createAdapter, definePrompt, defineTool, openSession, scriptedModel } from '../../src/index.ts';
+import { defineTool, openSession, scriptedModel } from '../../src/index.ts';
 import { Life, World } from '../loop/mortal.ts';
 
 const TURNS = 8;

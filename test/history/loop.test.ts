@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { HistoryCurated } from '../../src/core/log/events.ts';
 import type { CurationContext, History } from '../../src/history/history-manager.ts';
 import { replayCuration } from '../../src/history/inspect/replay-curation.ts';
 import { clearToolResults } from '../../src/history/managers/clear-tool-results.ts';
@@ -13,7 +14,6 @@ import { tokenBudget } from '../../src/history/managers/token-budget.ts';
 import { truncateToolResults } from '../../src/history/managers/truncate-tool-results.ts';
 import {
   type ConversationMessage,
-  type HistoryCurated,
   type ModelRequest,
   memoryStore,
   openSession,

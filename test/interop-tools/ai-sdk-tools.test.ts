@@ -3,7 +3,8 @@ import { openai } from '@ai-sdk/openai';
 import { tool as aiTool, dynamicTool, jsonSchema, zodSchema } from 'ai';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { createAdapter, definePrompt, memoryStore, openSession } from '../../src/index.ts';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
+import { memoryStore, openSession } from '../../src/index.ts';
 import { agent, call, resultText, tool } from '../loop/agent.ts';
 import { languageModel, serve } from '../models/providers.ts';
 

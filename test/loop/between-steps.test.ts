@@ -1,13 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { createAdapter, definePrompt, MainLoop } from '../../src/evaluate.ts';
 import {
   type AnySession,
   appendAll,
   type CallRef,
-  createAdapter,
-  definePrompt,
   defineSlice,
   HoldfastError,
-  MainLoop,
   memoryStore,
   openSession,
   scriptedModel,

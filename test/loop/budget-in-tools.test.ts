@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { definePrompt, type Usage } from '../../src/index.ts';
+import { definePrompt } from '../../src/evaluate.ts';
+import type { Usage } from '../../src/index.ts';
 import { agent, call, tool } from './agent.ts';
 
 describe('ctx.budget', () => {

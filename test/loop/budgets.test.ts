@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { definePrompt } from '../../src/evaluate.ts';
 import { summarize } from '../../src/history.ts';
 import {
   createSharedUsage,
-  definePrompt,
   type Model,
   memoryStore,
   type ScriptedTurn,

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { definePrompt, defineTool } from '../../src/index.ts';
+import { definePrompt } from '../../src/evaluate.ts';
+import { defineTool } from '../../src/index.ts';
 import { tool } from './agent.ts';
 
 describe('an invalid definition is rejected when it is created', () => {

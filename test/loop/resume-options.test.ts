@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { definePrompt, memoryStore, openSession, type ScriptedTurn } from '../../src/index.ts';
+import { definePrompt } from '../../src/evaluate.ts';
+import { memoryStore, openSession, type ScriptedTurn } from '../../src/index.ts';
 import { rejection } from '../session/log-of.ts';
 import { agent, call, eventTypes, said, tool } from './agent.ts';
 

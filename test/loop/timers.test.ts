@@ -2,15 +2,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { createAdapter, definePrompt, type ProviderAdapter } from '../../src/evaluate.ts';
 import {
-  createAdapter,
-  definePrompt,
   defineSlice,
   defineSubagent,
   defineTool,
   memoryStore,
   openSession,
-  type ProviderAdapter,
   type ScriptedTurn,
   type Session,
   scriptedModel,

@@ -2,31 +2,26 @@ import { openai } from '@ai-sdk/openai';
 import { type ToolSet as AiToolSet, tool as aiTool, dynamicTool, jsonSchema } from 'ai';
 import { describe, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
+import type { MessageRecorded } from '../../src/core/log/events.ts';
+import type { MessageDelta } from '../../src/core/log/message-delta.ts';
+import type { ProviderFailure } from '../../src/core/log/waiting-events.ts';
+import { createAdapter, definePrompt, type EvaluationResponse, MainLoop, type Prompt } from '../../src/evaluate.ts';
 import {
   type AnySession,
   type CallRef,
-  type CompletedResponse,
-  createAdapter,
-  definePrompt,
   defineSlice,
   defineTool,
   type EvaluationEvent,
-  type EvaluationResponse,
-  MainLoop,
-  type McpClient,
-  type MessageDelta,
-  type MessageRecorded,
   memoryStore,
   openSession,
-  type Prompt,
-  type ProviderFailure,
-  type SuspendedResponse,
   type SuspendReason,
   scriptedModel,
   type Tool,
   type ToolContext,
   type ToolProgress,
 } from '../../src/index.ts';
+import type { McpClient } from '../../src/loop/define/foreign-tools.ts';
+import type { CompletedResponse, SuspendedResponse } from '../../src/loop/evaluate/provider-adapter.ts';
 
 const adapter = createAdapter({ model: scriptedModel([]) });
 const base = { name: 'a', description: '' };

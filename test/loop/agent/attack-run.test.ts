@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import type { UnstoredEvent } from '../../../src/core/log/events.ts';
 import { createAdapter, definePrompt } from '../../../src/evaluate.ts';
 import {
   type Agent,
@@ -18,7 +19,6 @@ import {
   scriptedModel,
   suspendUntil,
   textOf,
-  type UnstoredEvent,
 } from '../../../src/index.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { Life, World } from '../mortal.ts';
