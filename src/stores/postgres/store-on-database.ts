@@ -29,7 +29,7 @@ export function storeOnDatabase(open: OpenDatabase, options: PostgresStoreOption
   const time = (): number | null => (options.clock === undefined ? null : clock.now());
   const table = (name: string): string => database.table(name);
   const sessions = new SessionRows(database);
-  const leases = new LeaseRows(database, clock, time);
+  const leases = new LeaseRows(database, time);
   const drafts = new DraftRows(database);
   const contents = new ContentRows(database);
   const list = new SessionList(database);
