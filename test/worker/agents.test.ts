@@ -26,7 +26,7 @@ test('each input is run by the agent that it names, and one without a name by th
   expect(events).toEqual([1, 2, 3].map(() => ['s', 'evaluation/completed']));
 });
 
-test('an agent that nobody has is a visible problem, and the session is not given up', async () => {
+test('an agent that no process has is a visible problem, and the session is not given up', async () => {
   const store = await openStore('memory:');
   const errors: unknown[] = [];
   const { worker } = work({ store, agents: { one, two }, onError: (error) => errors.push(error) });

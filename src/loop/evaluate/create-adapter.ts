@@ -8,9 +8,9 @@ import type { Prompt } from '../define/define-prompt.ts';
 import { slicesOf } from '../define/tool-slices.ts';
 import { checkPrices, type Prices } from '../request/prices.ts';
 import type { RecordProviderMetadata } from '../request/provider-metadata.ts';
-import type { LoopSettings } from './evaluate.ts';
 import { evaluateInSession } from './evaluate-in-session.ts';
 import type { EvaluateOptions, EvaluationResponse, ProviderAdapter } from './provider-adapter.ts';
+import type { LoopSettings } from './run.ts';
 import { runSession } from './run-session.ts';
 
 /** Options of `createAdapter`. */
@@ -23,14 +23,14 @@ export interface AdapterOptions {
   readonly maxModelRetries?: number;
   /**
    * The longest pause that a provider may ask for (`retry-after`) and that is waited for in this process; one minute unless given. A
-   * longer one suspends the evaluation until then, and a worker continues it (D78).
+   * longer one suspends the evaluation until then, and a worker continues it.
    */
   readonly maxProviderWaitMs?: number;
-  /** Prices of models that report no cost, by model id, for `budget.maxCostUsd` and the usage in the log (D66). */
+  /** Prices of models that report no cost, by model id, for `budget.maxCostUsd` and the usage in the log. */
   readonly prices?: Prices;
   /** How long a lease lasts when its process goes silent; 30 seconds unless given. */
   readonly leaseTtlMs?: number;
-  /** Records the provider's metadata of each response with its message, capped and without secrets; off unless given (D16). */
+  /** Records the provider's metadata of each response with its message, capped and without secrets; off unless given. */
   readonly recordProviderMetadata?: RecordProviderMetadata;
   /** How long a tool may block the event loop before the process counts as hung and loses the session; 10 minutes unless given. */
   readonly maxBlockedMs?: number;
@@ -64,7 +64,7 @@ export function createAdapter(options: AdapterOptions): ProviderAdapter {
     summaryModel: options.summaryModel ? toModel(options.summaryModel) : model,
     maxModelRetries: options.maxModelRetries ?? DEFAULT_MODEL_RETRIES,
     maxProviderWaitMs: options.maxProviderWaitMs ?? DEFAULT_PROVIDER_WAIT_MS,
-    ...(options.prices && { prices: options.prices }),
+    prices: options.prices ?? {},
     recordProviderMetadata: options.recordProviderMetadata,
     leaseTtlMs: options.leaseTtlMs,
     maxBlockedMs: options.maxBlockedMs,

@@ -16,24 +16,24 @@ import type { RecordProviderMetadata } from '../request/provider-metadata.ts';
 export type { MessageDelta } from '../../core/log/message-delta.ts';
 
 /**
- * What an evaluation may cost in all, over every resume and every child conversation (D23). Reaching it suspends; a resume with
+ * What an evaluation may cost in all, over every resume and every child conversation. Reaching it suspends; a resume with
  * a larger one continues.
  */
 export interface Budget {
   readonly maxTokens?: number;
   readonly maxInputTokens?: number;
   readonly maxOutputTokens?: number;
-  /** Needs models that report their cost, or `prices`; a cost that cannot be measured suspends (D66). */
+  /** Needs models that report their cost, or `prices`; a cost that cannot be measured suspends. */
   readonly maxCostUsd?: number;
   /** What is counted: this evaluation, the default, or all evaluations of the session. */
   readonly over?: 'evaluation' | 'session';
 }
 
 /**
- * Which evaluation to resume (D2): none (`false`, the default), the newest of this prompt (`true`), one by id, the one
+ * Which evaluation to resume: none (`false`, the default), the newest of this prompt (`true`), one by id, the one
  * with equal input and params if it is open or finished (`'auto'`), or one whose adapter state was captured. `'auto'` throws
- * `PROMPT_MISMATCH` instead of starting beside an open evaluation of other params or of another prompt (D64), and does not continue
- * one that was cancelled with `session.cancel`: its response is `suspended` (D73).
+ * `PROMPT_MISMATCH` instead of starting beside an open evaluation of other params or of another prompt, and does not continue
+ * one that was cancelled with `session.cancel`: its response is `suspended`.
  *
  * A new evaluation supersedes the open one of this prompt, and is a new request: its model may make the same calls again, under other
  * idempotency keys. `false`, and `'auto'` with other input, start one. So after a crash use `'auto'` with the same input, `true`, or `run`, and
@@ -60,9 +60,9 @@ export interface EvaluateOptions<Slices extends readonly AnySlice[] = readonly A
   readonly evaluationId?: string;
   /** Distinguishes equal inputs for `resume: 'auto'`; the same key with other input is `KEY_REUSED`. */
   readonly key?: string;
-  /** Begin with the messages of an earlier evaluation: the newest (`true`) or one by id (D50). */
+  /** Begin with the messages of an earlier evaluation: the newest (`true`) or one by id. */
   readonly continues?: boolean | string;
-  /** How a changed prompt is judged on resume (D4). */
+  /** How a changed prompt is judged on resume. */
   readonly promptValidation?: 'strict' | 'relaxed';
   /** What the provider sees of the conversation. */
   readonly history?: History;
@@ -76,14 +76,14 @@ export interface EvaluateOptions<Slices extends readonly AnySlice[] = readonly A
   readonly signal?: AbortSignal;
   /**
    * Wait while another process runs the session, at most so many milliseconds (`true`: until `deadline` or `signal`), before
-   * `SESSION_BUSY`. A lease that has expired by the clock of another machine is watched before it is taken over (D76).
+   * `SESSION_BUSY`. A lease that has expired by the clock of another machine is watched before it is taken over.
    */
   readonly wait?: boolean | number;
-  /** How many turns it may take; 100 unless given (D66). */
+  /** How many turns it may take; 100 unless given. */
   readonly maxTurns?: number;
   /** How many calls of one turn run at the same time; all of them unless given. */
   readonly maxParallelCalls?: number;
-  /** Records the provider's metadata of each response (D16); by default the adapter's setting. */
+  /** Records the provider's metadata of each response; by default the adapter's setting. */
   readonly recordProviderMetadata?: RecordProviderMetadata;
   /** How often a response that does not fit the output schema is returned to the model. */
   readonly outputRetries?: number;
@@ -91,7 +91,7 @@ export interface EvaluateOptions<Slices extends readonly AnySlice[] = readonly A
   readonly onEvent?: (event: EvaluationEvent<Slices>) => void;
 }
 
-/** Options of a child conversation (D52): it inherits session, deadline and signal. */
+/** Options of a child conversation: it inherits session, deadline and signal. */
 export type ChildOptions = Pick<
   EvaluateOptions,
   | 'input'
@@ -111,7 +111,7 @@ export function isMessageDelta(event: EvaluationEvent): event is MessageDelta {
   return event.type === 'message/delta';
 }
 
-/** Whether an event is a report of a running call (D62). */
+/** Whether an event is a report of a running call. */
 export function isToolProgress(event: EvaluationEvent): event is ToolProgress {
   return event.type === 'tool/progress' && !('seq' in event);
 }
@@ -175,7 +175,7 @@ export interface SuspendedResponse extends ResponseBase {
   readonly failure?: ProviderFailure;
   /** Which limit was reached, if `reason` is `BUDGET_EXCEEDED` or `TURN_LIMIT`. */
   readonly limit?: ReachedLimit;
-  /** ISO time at which `run` continues it, if nothing else does before: a timer, or a provider's retry-after (D78). */
+  /** ISO time at which `run` continues it, if nothing else does before: a timer, or a provider's retry-after. */
   readonly wakeAt?: string;
 }
 
@@ -193,7 +193,7 @@ export interface RunOptions<Slices extends readonly AnySlice[] = readonly AnySli
   readonly until?: string;
   /** Does only what this agent has to do: its evaluations, and the inputs that name it or no agent. */
   readonly agent?: string;
-  /** Resume an evaluation that was cancelled, instead of superseding it when something was sent since (D61). */
+  /** Resume an evaluation that was cancelled, instead of superseding it when something was sent since. */
   readonly resumeCancelled?: boolean;
   /** Wait while another `run` has the session, at most so many milliseconds (`true`: until `deadline` or `signal`), before `busy`. */
   readonly wait?: boolean | number;
@@ -230,7 +230,7 @@ export interface ProviderAdapter {
     options?: EvaluateOptions<Slices>,
   ): EvaluationStream<Output, Slices>;
   /**
-   * Does what the session has left: its open evaluation, then each input that was sent to it, in order (D61). Another `run` of the
+   * Does what the session has left: its open evaluation, then each input that was sent to it, in order. Another `run` of the
    * same session is `busy`. Nothing that is sent while it runs is missed.
    */
   run<Output, Slices extends readonly AnySlice[] = readonly AnySlice[]>(
