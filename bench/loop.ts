@@ -4,16 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
-import {
-  createAdapter,
-  definePrompt,
-  defineTool,
-  type NewEvent,
-  openSession,
-  type ScriptedTurn,
-  type Store,
-  scriptedModel,
-} from '../src/index.ts';
+import { createAdapter, definePrompt } from '../src/evaluate.ts';
+import { defineTool, type NewEvent, openSession, type ScriptedTurn, type Store, scriptedModel } from '../src/index.ts';
 import { sqliteStore } from '../src/sqlite.ts';
 import { atMost, type Figure, info, median, type Section } from './figure.ts';
 import { rawDatabase, rawInsert } from './raw-inserts.ts';

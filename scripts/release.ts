@@ -66,18 +66,24 @@ function release(): number {
   return 0;
 }
 
+/** The pages that say how to install the package, by path. */
+function pages(): Readonly<Record<string, string>> {
+  const paths = ['README.md', 'docs/install.md', 'docs/first-agent.md'];
+  return Object.fromEntries(paths.map((path) => [path, read(path)]));
+}
+
 function problemsOfTag(version: string, packageVersion: string): readonly string[] {
-  const [changelog, readme] = [read('CHANGELOG.md'), read('README.md')];
+  const changelog = read('CHANGELOG.md');
   const tags = git('tag', '--list').split('\n').filter(Boolean);
   const branch = git('branch', '--show-current').trim();
-  return tagProblems({ version, packageVersion, branch, tags, changes: changes(), changelog, readme });
+  return tagProblems({ version, packageVersion, branch, tags, changes: changes(), changelog, pages: pages() });
 }
 
 function problemsOfPublishing(version: string, packageVersion: string): readonly string[] {
-  const [changelog, readme] = [read('CHANGELOG.md'), read('README.md')];
+  const changelog = read('CHANGELOG.md');
   const { GITHUB_REF: ref, ACTIONS_ID_TOKEN_REQUEST_URL: identity = '' } = process.env;
   const hasIdentity = identity !== '';
-  return publishProblems({ version, packageVersion, ref, hasIdentity, changes: changes(), changelog, readme });
+  return publishProblems({ version, packageVersion, ref, hasIdentity, changes: changes(), changelog, pages: pages() });
 }
 
 /** What of this machine is in the package or in a lock file. */

@@ -3,7 +3,6 @@
  * the states that agents with a loop of their own are resumed from.
  */
 export {
-  type AdapterStateDiff,
   diffAdapterStates,
   findCompositeState,
   findResumableState,
@@ -12,8 +11,6 @@ export { recoverSession } from './agents/recover-session.ts';
 export type { StatefulAdapter } from './agents/stateful-adapter.ts';
 export {
   type AdapterState,
-  type AdapterStateSnapshot,
-  type AdapterStateType,
   defineAdapterState,
 } from './core/log/adapter-state.ts';
 export { adapterStateFor, composeAdapterStates, defineCompositeState } from './core/log/composite-adapter-state.ts';

@@ -1,160 +1,80 @@
 /**
- * Holdfast: durable conversation state for LLM agents. This entry has everything to write an agent with; stores, history managers,
- * conversation state and transcripts have their own entries.
+ * `holdfast`: agents, sessions and stores, tools, slices, models and errors. The layer below `createAgent` is `holdfast/evaluate`; what screens,
+ * history managers, servers, workers and stores of your own need has entries of its own.
  */
-export {
-  type AdapterStateChange,
-  type AdapterStateDiff,
-  diffAdapterStates,
-  findCompositeState,
-  findResumableState,
-} from './agents/adapter-states.ts';
-export { type RecoverOptions, recoverSession } from './agents/recover-session.ts';
-export type { StatefulAdapter } from './agents/stateful-adapter.ts';
-export { type ConflictDetail, type ErrorCode, HoldfastError, isHoldfastError } from './core/errors.ts';
-export type {
-  CallState,
-  CallStatus,
-  CancelRequest,
-  Evaluation,
-  EvaluationStatus,
-  RaisedLimits,
-  ResumeRequest,
-} from './core/fold/evaluations.ts';
-export type { Inbox, InboxInput, InputStatus } from './core/fold/inbox.ts';
-export type { SessionRecord, UsageRecord } from './core/fold/record.ts';
+export { type ErrorCode, HoldfastError, isHoldfastError } from './core/errors.ts';
+export type { CallState, Evaluation } from './core/fold/evaluations.ts';
 export {
   type AnySlice,
   appendAll,
   defineSlice,
-  type EventIn,
   type EventOf,
-  type EventReducer,
-  type ItemOf,
   replaceLatest,
   type Slice,
-  type SliceReducer,
-  type StateOf,
-  type UnlistedEvent,
   upsertBy,
-  type ValueReducer,
-  type ValueSlice,
 } from './core/fold/slices.ts';
-export { type ParseSnapshotOptions, parseSnapshot, type SliceSnapshot, type Snapshot } from './core/fold/snapshot.ts';
-export { List } from './core/list.ts';
-export {
-  type AdapterState,
-  type AdapterStateSnapshot,
-  type AdapterStateType,
-  defineAdapterState,
-} from './core/log/adapter-state.ts';
-export {
-  adapterStateFor,
-  type CompositeAdapterState,
-  composeAdapterStates,
-  defineCompositeState,
-} from './core/log/composite-adapter-state.ts';
-export type * from './core/log/events.ts';
-export { isBuiltInEvent, isUserEvent } from './core/log/events.ts';
-export * from './core/log/messages.ts';
-export type { CallProgress, ProgressPiece, ProgressReport, ToolProgress } from './core/log/progress.ts';
-export type { PromptIdentity } from './core/log/prompt-identity.ts';
-export type { DraftReset, DraftsReplaced, SessionReset, TailEvent, TailItem } from './core/log/tail.ts';
-export type { Upcaster, Upcasters } from './core/log/upcast.ts';
-export type { Usage } from './core/log/usage.ts';
-export { type PlannedCall, planResume, type ResumePlan } from './core/plan/resume-plan.ts';
-export type { SessionSummary } from './core/summary/session-summary.ts';
-export type { ComparedMessage, ComparedRow, LogComparison } from './core/views/compare-logs.ts';
+export { parseSnapshot, type Snapshot } from './core/fold/snapshot.ts';
 export type {
-  AbandonOptions,
-  ApproveOptions,
-  CancelOptions,
-  DecisionOptions,
-  DenyOptions,
-  ResumeOptions,
-  SessionDecisions,
-  Stopped,
-} from './core/views/session-decisions.ts';
+  InputContent,
+  NewEvent,
+  SessionEvent,
+  Settlement,
+  SuspendReason,
+} from './core/log/events.ts';
+export { isBuiltInEvent, isUserEvent } from './core/log/events.ts';
+export {
+  type AssistantMessage,
+  type CallRef,
+  type ConversationMessage,
+  callsOf,
+  type MediaPart,
+  type ReasoningPart,
+  type SystemMessage,
+  type TextPart,
+  type ToolCall,
+  type ToolMessage,
+  textOf,
+  type UserMessage,
+} from './core/log/messages.ts';
+export type { ToolProgress } from './core/log/progress.ts';
+export type { TailItem } from './core/log/tail.ts';
+export type { Upcasters } from './core/log/upcast.ts';
+export type { Usage } from './core/log/usage.ts';
+export type { SessionSummary } from './core/summary/session-summary.ts';
+export type { SessionDecisions } from './core/views/session-decisions.ts';
 export {
   adapterStates,
   evaluations,
   messages,
-  type Selection,
-  type SelectionOf,
   type SessionView,
   toolStarts,
   usage,
-  type ValueSelection,
 } from './core/views/session-view.ts';
-export type * from './core/views/timeline.ts';
-export { TimelineBuilder, timelineOf } from './core/views/timeline-builder.ts';
-export type {
-  ConversationTurn,
-  EvaluationOptions,
-  LatestOptions,
-  MessagesOptions,
-  QueuedInput,
-  TurnCall,
-} from './core/views/views.ts';
-export {
-  type AnthropicConversation,
-  type AnthropicInput,
-  type AnthropicMessage,
-  fromAnthropic,
-  toAnthropic,
-} from './formats/anthropic-messages.ts';
-export type { MessageImportOptions } from './formats/imported-messages.ts';
-export type { FormatLoss, FormatOptions } from './formats/losses.ts';
-export { fromOpenAIChat, type OpenAIChatInput, type OpenAIChatMessage, toOpenAIChat } from './formats/openai-chat.ts';
-export type {
-  Agent,
-  AgentDefaults,
-  AgentListener,
-  AgentResponse,
-  AgentRunOptions,
-  AgentStream,
-  CompletedRun,
-  RunObstacle,
-  UnfinishedRun,
-} from './loop/agent/agent.ts';
+export type { ConversationTurn, QueuedInput } from './core/views/views.ts';
+export { type AnthropicMessage, fromAnthropic, toAnthropic } from './formats/anthropic-messages.ts';
+export { fromOpenAIChat, type OpenAIChatMessage, toOpenAIChat } from './formats/openai-chat.ts';
+export type { Agent, AgentListener, AgentResponse, AgentRunOptions, AgentStream } from './loop/agent/agent.ts';
 export type { Agents } from './loop/agent/choose-agent.ts';
-export { type AgentOptions, createAgent, type PromptAgentOptions } from './loop/agent/create-agent.ts';
+export { type AgentOptions, createAgent } from './loop/agent/create-agent.ts';
 export { readCallProgress } from './loop/calls/call-progress.ts';
-export {
-  definePrompt,
-  type NamedForeignTool,
-  type Prompt,
-  type PromptDefinition,
-  type ToolSet,
-} from './loop/define/define-prompt.ts';
-export { defineSubagent, type SubagentDefinition } from './loop/define/define-subagent.ts';
+export type { ToolSet } from './loop/define/define-prompt.ts';
+export { defineSubagent } from './loop/define/define-subagent.ts';
 export {
   type AnyTool,
-  type ApprovalNeed,
   defineTool,
   type Reconciliation,
   type Tool,
   type ToolContext,
-  type ToolDefinition,
 } from './loop/define/define-tool.ts';
-export { type ForeignTool, type McpClient, mcpTools } from './loop/define/foreign-tools.ts';
-export { SuspendedCall, type SuspendUntilOptions, suspendUntil } from './loop/define/suspend-until.ts';
-export { ToolContent, toolContent } from './loop/define/tool-result.ts';
-export { type AdapterOptions, createAdapter } from './loop/evaluate/create-adapter.ts';
-export type * from './loop/evaluate/provider-adapter.ts';
+export { mcpTools } from './loop/define/foreign-tools.ts';
+export { suspendUntil } from './loop/define/suspend-until.ts';
+export { toolContent } from './loop/define/tool-result.ts';
+export type { Budget, EvaluationEvent } from './loop/evaluate/provider-adapter.ts';
 export { isMessageDelta, isToolProgress } from './loop/evaluate/provider-adapter.ts';
-export {
-  type CheckpointHandler,
-  type CheckpointStrategy,
-  type FileCheckpoints,
-  fileCheckpoints,
-} from './loop/main-loop/checkpoints.ts';
-export type { KeptResponse } from './loop/main-loop/kept-response.ts';
-export { MainLoop, type MainLoopOptions, type PreparedRequest } from './loop/main-loop/main-loop.ts';
-export type { Price, Prices } from './loop/request/prices.ts';
-export type { RecordProviderMetadata } from './loop/request/provider-metadata.ts';
-export { type AiSdkLanguageModel, type AiSdkModelOptions, aiSdkModel, type ProviderTool } from './models/ai-sdk.ts';
-export { type Script, type ScriptedModelOptions, type ScriptedTurn, scriptedModel } from './models/scripted.ts';
+export type { Prices } from './loop/request/prices.ts';
+export { createSharedUsage, type SharedUsage } from './loop/request/shared-usage.ts';
+export { aiSdkModel } from './models/ai-sdk.ts';
+export { type Script, type ScriptedTurn, scriptedModel } from './models/scripted.ts';
 export type { Clock } from './ports/clock.ts';
 export {
   type Model,
@@ -162,28 +82,12 @@ export {
   type ModelPart,
   type ModelRequest,
   type ModelResponse,
-  type ModelTool,
 } from './ports/model.ts';
-export type * from './ports/store.ts';
+export type { ListSessionsOptions, SearchHit, SessionInfo, Store } from './ports/store.ts';
 export { sessionSource } from './react/session-source.ts';
-export type { SendOptions, SentInput } from './session/append/send-input.ts';
+export type { SendOptions } from './session/append/send-input.ts';
 export type { StagedSession } from './session/append/staged-session.ts';
-export {
-  type OpenStoreOptions,
-  openStore,
-  type SessionStore,
-  type StoreSessionOptions,
-} from './session/open-store.ts';
+export { type OpenStoreOptions, openStore, type SessionStore } from './session/open-store.ts';
 export { readCallArguments } from './session/people/call-arguments.ts';
-export {
-  type AnySession,
-  type Dispatched,
-  type EventsOptions,
-  type OpenSessionOptions,
-  openSession,
-  type RestoreOptions,
-  type Session,
-  type SubscribeOptions,
-  type TailOptions,
-} from './session/session.ts';
+export { type AnySession, type OpenSessionOptions, openSession, type Session } from './session/session.ts';
 export { memoryStore } from './stores/memory.ts';

@@ -1,9 +1,3 @@
 /** `holdfast/opencode`: an adapter for OpenCode. Needs `@opencode-ai/sdk` and the program `opencode`. */
-export {
-  OPENCODE,
-  type OpenCodeOptions,
-  type OpenCodeState,
-  openCodeAdapter,
-  openCodeState,
-} from './agents/opencode/opencode-adapter.ts';
-export type { OpenCodeSdk } from './agents/opencode/opencode-types.ts';
+export { OPENCODE, openCodeAdapter, openCodeState } from './agents/opencode/opencode-adapter.ts';
+export type { OpenCodeOptions, OpenCodeState } from './agents/opencode/opencode-types.ts';

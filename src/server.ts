@@ -1,10 +1,8 @@
 /** `holdfast/server`: the sessions of a store over HTTP, for any number of screens. */
 
-export type { Agents } from './loop/agent/choose-agent.ts';
 export {
   createServer,
   type HoldfastServer,
-  type ListeningServer,
   type ListenOptions,
 } from './server/create-server.ts';
 export type { AgentProcess, AgentProcesses, ServerOptions } from './server/server-options.ts';

@@ -1,13 +1,10 @@
 /** `holdfast/testing`: the store contract as a test suite, a clock under your control, and crash points. */
 export {
-  type ConformanceContext,
   type ConformanceTest,
-  type StoreConformanceOptions,
   storeConformance,
 } from './stores/conformance.ts';
 export {
   type CrashPoints,
-  type CrashPointsOptions,
   crashPoints,
   modelWithCrashPoints,
   storeWithCrashPoints,

@@ -1,6 +1,5 @@
 /** `holdfast/worker`: processes that run the sessions of a store which have work, on one machine or on many. */
 
-export type { Agents } from './loop/agent/choose-agent.ts';
 export type { Doorbell } from './ports/doorbell.ts';
 export { createWorker, type Worker, type WorkerOptions } from './worker/create-worker.ts';
 export { serveHealth } from './worker/health.ts';

@@ -1,13 +1,13 @@
 /** The cost of one piece for a reader, from the commit to the state of its conversation. */
 import {
   createConversationState,
-  type LogConverter,
   logConverter,
   reduceConversationEvents,
   type SessionConversationState,
 } from '../../src/conversation.ts';
 import { openSession, type Session, type Store, type TailItem } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
+import type { LogConverter } from '../../src/transcripts/own-log.ts';
 import { message } from '../append/workload.ts';
 import { atMost, type Figure, info, median } from '../figure.ts';
 import { draftChunks } from './draft-chunks.ts';

@@ -1,4 +1,4 @@
-import type { DraftChunk } from '../../src/index.ts';
+import type { DraftChunk } from '../../src/ports/store.ts';
 
 const DELTA = 'eight words of text that are said aloud ';
 

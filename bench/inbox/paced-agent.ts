@@ -1,7 +1,8 @@
 /** An agent that streams at a fixed speed, and what it costs. */
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
-import { createAdapter, definePrompt, defineTool, type Model, openSession, type Store } from '../../src/index.ts';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
+import { defineTool, type Model, openSession, type Store } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { timed } from '../append/workload.ts';
 

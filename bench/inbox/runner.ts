@@ -1,5 +1,6 @@
 /** A process that runs the inputs of a session: it listens to the log, and runs when something was appended. */
-import { createAdapter, definePrompt, openSession, scriptedModel } from '../../src/index.ts';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
+import { openSession, scriptedModel } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 
 const session = await openSession({ store: await sqliteStore(process.argv[2] ?? ''), id: 's' });

@@ -7,14 +7,8 @@ import { END, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres';
 import pg from 'pg';
 import { z } from 'zod';
-import {
-  createAdapter,
-  definePrompt,
-  defineTool,
-  openSession,
-  type ScriptedTurn,
-  scriptedModel,
-} from '../../src/index.ts';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
+import { defineTool, openSession, type ScriptedTurn, scriptedModel } from '../../src/index.ts';
 import { postgresStore } from '../../src/postgres.ts';
 import { timed } from '../append/workload.ts';
 import { atMost, type Figure, info } from '../figure.ts';

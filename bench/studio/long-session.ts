@@ -1,4 +1,4 @@
-import type { Store } from '../../src/store.ts';
+import type { Store } from '../../src/index.ts';
 import { recordedMessage } from '../../test/browser/studio/recorded-message.ts';
 
 const CODE = Array.from({ length: 12 }, (_, line) => `const value${line} = compute(${line}, 'tide');`).join('\n');

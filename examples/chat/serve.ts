@@ -5,9 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { createServer as createPageServer } from 'node:http';
 import { join } from 'node:path';
-import { createAdapter, definePrompt } from 'holdfast';
+import { createAgent, openStore } from 'holdfast';
 import { createServer } from 'holdfast/server';
-import { sqliteStore } from 'holdfast/sqlite';
 import { bundlePage } from './bundle-page.ts';
 import { sendLetter, slowModel } from './slow-model.ts';
 
@@ -19,12 +18,11 @@ const script = process.env.SCRIPT ? readFileSync(process.env.SCRIPT, 'utf8') : a
 const html = readFileSync(join(import.meta.dirname, 'index.html'), 'utf8').replace('SERVER_PORT', String(serverPort));
 const style = readFileSync(join(import.meta.dirname, 'style.css'), 'utf8');
 
-const store = await sqliteStore(join(process.env.DIRECTORY ?? '.', 'chat.db'));
-const prompt = definePrompt({ ns: 'chat', key: 'assistant', instructions: 'Be kind.', tools: [sendLetter] });
-const adapter = createAdapter({ model: slowModel });
+const store = await openStore(join(process.env.DIRECTORY ?? '.', 'chat.db'));
+const assistant = createAgent({ name: 'assistant', model: slowModel, instructions: 'Be kind.', tools: [sendLetter] });
 const server = createServer({
   store,
-  agents: () => ({ adapter, prompt }),
+  agents: { assistant },
   origins: [`http://127.0.0.1:${port}`, `http://localhost:${port}`],
 });
 const { url } = await server.listen({ port: serverPort });

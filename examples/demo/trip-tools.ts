@@ -6,7 +6,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AnyTool, definePrompt, defineSubagent, defineTool, HoldfastError, type ToolContext } from 'holdfast';
+import { type AnyTool, defineSubagent, defineTool, HoldfastError, type ToolContext } from 'holdfast';
+import { definePrompt } from 'holdfast/evaluate';
 import { strings } from './strings-schema.ts';
 import type { Workspace } from './workspace.ts';
 

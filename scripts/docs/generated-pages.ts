@@ -5,13 +5,14 @@ import { type IndexedPage, indexedPages } from './index-pages.ts';
 import { type PublicEntry, type PublicExport, publicEntries } from './public-exports.ts';
 
 const REFERENCE = 'docs/reference.md';
-/** The entries in the order of README.md, each with the page that explains most of it. */
+/** The entries in the order of docs/install.md, each with the page that explains most of it. */
 export const ENTRIES: Readonly<Record<string, string>> = {
   holdfast: '',
   'holdfast/evaluate': 'docs/evaluate.md',
   'holdfast/sqlite': 'docs/storage.md',
   'holdfast/postgres': 'docs/postgres.md',
   'holdfast/history': 'docs/history.md',
+  'holdfast/inspect': 'docs/history.md',
   'holdfast/conversation': 'docs/conversation.md',
   'holdfast/transcripts': 'docs/transcripts.md',
   'holdfast/claude-agent': 'docs/agents.md',

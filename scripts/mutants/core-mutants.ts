@@ -60,7 +60,7 @@ export const CORE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A start in the log opens a call again that has its result',
-    file: 'src/core/fold/place-run.ts',
+    file: 'src/core/fold/grow-evaluation.ts',
     find: 'if (!call || hasResult(call)) return calls;',
     replace: 'if (!call) return calls;',
     invariant: 'I2',

@@ -29,8 +29,8 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'A call begins before its start is durable',
     file: 'src/loop/calls/run-call.ts',
-    find: 'await record(run, [startEvent(run, call, tool, attempt)], { guard: unlessSpoken(call) });',
-    replace: 'record(run, [startEvent(run, call, tool, attempt)], { guard: unlessSpoken(call) }).catch(() => {});',
+    find: 'await record(run, [startEvent(run, call, tool, attempt)], { guard: whilePlanHolds(call) });',
+    replace: 'record(run, [startEvent(run, call, tool, attempt)], { guard: whilePlanHolds(call) }).catch(() => {});',
     invariant: 'D9',
     tests: ['test/loop/attempts.test.ts', 'test/loop/crash-properties.test.ts'],
   },
@@ -212,9 +212,9 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The budget of a session counts its child conversations twice',
-    file: 'src/loop/request/spending.ts',
-    find: 'if (!isChild && evaluation.id !== root.evaluationId)',
-    replace: 'if (evaluation.id !== root.evaluationId)',
+    file: 'src/loop/request/shared-usage.ts',
+    find: 'evaluations.items.filter(({ parent }) => !parent || !evaluations.has(parent.evaluationId))',
+    replace: 'evaluations.items.toArray()',
     invariant: 'D66',
     tests: ['test/loop/budgets.test.ts'],
   },

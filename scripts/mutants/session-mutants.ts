@@ -44,7 +44,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'Another message takes a place that is taken',
-    file: 'src/session/append/message-places.ts',
+    file: 'src/session/append/message-sequences.ts',
     find: 'if (!saysTheSame(there, message)) throw conflict(message);',
     replace: '',
     invariant: 'D12',
@@ -60,7 +60,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'The exact arguments of a redacted call stay after its end',
-    file: 'src/session/append/call-contents.ts',
+    file: 'src/session/append/append-queue.ts',
     find: 'const drop = [...before].filter((key) => !after.has(key));',
     replace: 'const drop: string[] = [];',
     invariant: 'D77',
@@ -93,7 +93,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'An input with the id of another one is dropped without an error',
     file: 'src/session/append/send-input.ts',
-    find: '    refuseOtherText(access.id, state, known, (queued as InputQueued).content);\n',
+    find: '    refuseOtherText(state, known, (queued as InputQueued).content);\n',
     replace: '',
     invariant: 'D61',
     tests: ['test/loop/inbox.test.ts'],

@@ -83,6 +83,14 @@ export const VIEW_MUTANTS: readonly ListedMutant[] = [
     tests: ['test/conversation/link-subagents.test.ts'],
   },
   {
+    name: 'A spawn with the id of a known agent is taken for that agent',
+    file: 'src/conversation/reduce-subagent.ts',
+    find: "event.type === 'subagent:spawned' ? copy.findSpawned(toolUseId) : copy.find(toolUseId)",
+    replace: 'copy.find(toolUseId)',
+    invariant: 'D41',
+    tests: ['test/conversation/link-subagents.test.ts'],
+  },
+  {
     name: 'A piece of a draft that arrives after its message is shown beside it',
     file: 'src/transcripts/own-log/draft-blocks.ts',
     find: 'if (turn <= (this.#recorded.get(evaluationId) ?? 0) || !this.#isNew',

@@ -2,7 +2,8 @@
 
 /** Events narrow by their type, also with the oldest compiler. */
 export const EVENTS = `
-import { createAdapter, definePrompt, defineSlice, memoryStore, openSession, scriptedModel, type SessionEvent } from 'holdfast';
+import { createAdapter, definePrompt } from 'holdfast/evaluate';
+import { defineSlice, memoryStore, openSession, scriptedModel, type SessionEvent } from 'holdfast';
 
 const plan = defineSlice({
   name: 'plan',

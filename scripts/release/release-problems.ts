@@ -11,7 +11,8 @@ interface Facts {
   /** What `git status --porcelain` prints. */
   readonly changes: string;
   readonly changelog: string;
-  readonly readme: string;
+  /** Those that say how to install the package, by path. */
+  readonly pages: Readonly<Record<string, string>>;
 }
 
 /** Before the tag, in a clone. */
@@ -71,10 +72,12 @@ export function publishProblems({
   ];
 }
 
-function treeProblems({ changes, readme }: Pick<Facts, 'changes' | 'readme'>): readonly string[] {
+function treeProblems({ changes, pages }: Pick<Facts, 'changes' | 'pages'>): readonly string[] {
   return [
     ...(changes.trim() === '' ? [] : [`the tree has changes that are not committed:\n${changes.trimEnd()}`]),
-    ...(/not published yet/i.test(readme) ? ['README.md says that the package is not published yet'] : []),
+    ...Object.entries(pages).flatMap(([path, text]) =>
+      /not published yet/i.test(text) ? [`${path} says that the package is not published yet`] : [],
+    ),
   ];
 }
 

@@ -10,7 +10,7 @@ import type { SessionView } from '../core/views/session-view.ts';
 
 /** Questions about the adapter states that a session has captured. */
 
-/** The newest capture of an adapter in one evaluation: the only one that counts (D26). */
+/** The newest capture of an adapter in one evaluation: the only one that counts. */
 export function latestSnapshot(
   session: SessionView,
   evaluationId: string,
@@ -23,7 +23,7 @@ export function latestSnapshot(
 
 /**
  * The newest state that an adapter can be resumed from. Each evaluation is judged by its newest capture and by how it ended,
- * so a completed evaluation is never resumed through an older capture (D26). With a prompt: only its own.
+ * so a completed evaluation is never resumed through an older capture. With a prompt: only its own.
  */
 export function findResumableState(
   session: SessionView,
@@ -43,7 +43,7 @@ export function findResumableState(
   return undefined;
 }
 
-/** The newest resumable state of each adapter that worked in the session, as one state (D26). */
+/** The newest resumable state of each adapter that worked in the session, as one state. */
 export function findCompositeState(
   session: SessionView,
   prompt?: { readonly ns: string; readonly key: string },

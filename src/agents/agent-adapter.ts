@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { HoldfastError } from '../core/errors.ts';
-import { continuedEvaluations } from '../core/fold/continued-evaluations.ts';
+import { continuedEvaluations } from '../core/fold/evaluation-messages.ts';
 import { isOpen } from '../core/fold/evaluations.ts';
 import type { AdapterStateSnapshot, AdapterStateType } from '../core/log/adapter-state.ts';
 import { adapterStateFor } from '../core/log/composite-adapter-state.ts';
@@ -15,36 +15,37 @@ import type {
   RunOptions,
   RunResult,
 } from '../loop/evaluate/provider-adapter.ts';
-import { type Agent, currentEvaluation, type LoopSettings, type Run } from '../loop/evaluate/run.ts';
+import { type Agent, currentEvaluation, type LoopSettings, nowOf, type Run } from '../loop/evaluate/run.ts';
 import { runSession } from '../loop/evaluate/run-session.ts';
 import type { Model } from '../ports/model.ts';
 import { type AnySession, openSession } from '../session/session.ts';
 import { memoryStore } from '../stores/memory.ts';
 import { latestSnapshot } from './adapter-states.ts';
 import { endOrphans } from './agent-process.ts';
+import { type AgentState, DEFAULT_MAX_AGE, type ResumeSurroundings, validateState } from './agent-state.ts';
+import { type AgentProgress, CaptureSchedule, captureState } from './capture-state.ts';
 import { type BuiltInTools, runOpenCalls } from './run-open-calls.ts';
-import type { AgentState, StatefulAdapter, StatefulOptions } from './stateful-adapter.ts';
+import type { StatefulAdapter, StatefulOptions } from './stateful-adapter.ts';
 import { interruptLeftSubagents } from './subagent-run.ts';
-import { DEFAULT_MAX_AGE, type ResumeSurroundings, validateState } from './validate-state.ts';
 
 /**
  * What differs from agent to agent; `createAgentAdapter` does the rest.
  *
- * Contract: every method runs under the session's lease, except `check` and `exists`. The adapter calls `cleanUp`, then `catchUp`, then
+ * Contract: every method runs under the session's lease, except `exists`. The adapter calls `cleanUp`, then `catchUp`, then
  * `ask`, possibly several times in one evaluation: after each `ask` it plans by the log.
  */
 export interface AgentKind<T extends AgentState> {
+  /** What people call the agent, for messages of errors. */
+  readonly name: string;
   readonly stateType: AdapterStateType<T>;
   readonly options: StatefulOptions;
   readonly workspacePath: string;
-  /** Throws for prompts that the agent cannot run. */
-  check(prompt: Prompt<unknown>): void;
-  /** Whether the agent's own record of a session is still there. */
-  exists(session: AnySession, state: T): Promise<boolean>;
+  /** Whether the agent's own record of a session is still there; absent: only a run of the agent finds out. */
+  exists?(session: AnySession, state: T): Promise<boolean>;
   /** Removes what runs that died have left on this host, other than processes: those have ended. */
   cleanUp?(session: AnySession): void;
   /** Records what the agent's own record has and the log lacks. Leftover processes have ended, the state is valid. */
-  catchUp(run: Run, state: T | undefined): Promise<void>;
+  catchUp?(run: Run, state: T | undefined): Promise<void>;
   /** Runs the agent until it has nothing more to do, recording as it works. `from` is its last state, of this evaluation or of the one before. */
   ask(run: Run, context: AskContext<T>): Promise<void>;
   /** The tools that the agent brings itself. */
@@ -57,9 +58,17 @@ export interface AskContext<T> {
   readonly from: T | undefined;
   /** Whether `from` is a state of this evaluation. */
   readonly isOwn: boolean;
-  /** Lets `adapter.capture` reach the agent while it runs. */
-  readonly running: (capture: () => Promise<AdapterStateSnapshot | undefined>) => void;
+  /** The options of the adapter that concern a run, with their defaults. */
+  readonly fork: boolean;
+  readonly continuation: string;
+  /**
+   * Captures the agent's state from now on: as the options say, and when `adapter.capture` is called. `progress` returns the current
+   * state, `undefined` while the agent has no session.
+   */
+  captures(progress: () => AgentProgress | undefined): CaptureSchedule;
 }
+
+const CONTINUATION = 'Continue where you left off.';
 
 /**
  * Creates a stateful adapter for an agent with a loop of its own: the same evaluations, budgets, resumes, suspensions and responses as
@@ -70,12 +79,24 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
   const { adapterType } = stateType;
   const captures = new Map<string, () => Promise<AdapterStateSnapshot | undefined>>();
 
+  function checkRequest(prompt: Prompt<unknown>, given: Pick<EvaluateOptions, 'history' | 'limits'>): void {
+    const name = (['history', 'limits'] as const).find((one) => given[one] !== undefined);
+    if (name !== undefined) {
+      throw new HoldfastError(
+        'INVALID_ARGUMENT',
+        `this agent makes its own requests, so \`${name}\` has no effect on them; leave it out, or use createAdapter with a model`,
+      );
+    }
+    const taken = prompt.tools.find((tool) => kind.builtIn.has(tool.name)); // the log could not distinguish them
+    if (!taken) return;
+    throw new HoldfastError('INVALID_ARGUMENT', `${kind.name} has a tool "${taken.name}" of its own; rename yours`);
+  }
+
   async function evaluate<Output>(
     prompt: Prompt<Output>,
     given: EvaluateOptions = {},
   ): Promise<EvaluationResponse<Output>> {
-    refuseHistory(given);
-    kind.check(prompt as Prompt<unknown>);
+    checkRequest(prompt as Prompt<unknown>, given);
     const session =
       given.session ?? (await openSession({ store: memoryStore(), id: randomUUID(), slices: slicesOf(prompt) }));
     await session.refresh();
@@ -95,8 +116,7 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
   }
 
   async function run<Output>(prompt: Prompt<Output>, given: RunOptions): Promise<RunResult<Output>> {
-    refuseHistory(given);
-    kind.check(prompt as Prompt<unknown>);
+    checkRequest(prompt as Prompt<unknown>, given);
     const { session } = given;
     const settings = settingsFor(session, prompt as Prompt<unknown>, { isRun: true });
     try {
@@ -140,7 +160,7 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
     if (evaluation && isOpen(evaluation)) {
       return { options: { ...base, resume: { evaluationId: evaluation.id } }, from: undefined };
     }
-    if (!(await kind.exists(session, judged))) {
+    if (kind.exists && !(await kind.exists(session, judged))) {
       if (options.onInvalid === 'restart') return { options: { ...base, resume: false }, from: undefined };
       throw new HoldfastError(
         'SESSION_NOT_FOUND',
@@ -203,16 +223,25 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
         await endOrphans(session);
         kind.cleanUp?.(session);
         await interruptLeftSubagents(running);
-        await kind.catchUp(running, state);
+        await kind.catchUp?.(running, state);
       },
       async ask(running, turn) {
         const own = newestOf(running.evaluationId);
         const isRefused = own !== undefined && refused.has(own.sessionId);
-        const remember: AskContext<T>['running'] = (capture) => void captures.set(session.id, capture);
         const from = isRefused ? undefined : (own ?? earlierState(running) ?? origin);
         const isOwn = own !== undefined && !isRefused;
+        const { fork = true, continuation = CONTINUATION } = options;
+        const createdAt = from?.createdAt ?? nowOf(running);
+        const schedule: AskContext<T>['captures'] = (progress) => {
+          const capture = async (): Promise<AdapterStateSnapshot | undefined> => {
+            const now = options.captureState === false ? undefined : progress();
+            return now && captureState(running, stateType, { ...now, workspacePath: kind.workspacePath, createdAt });
+          };
+          captures.set(session.id, capture);
+          return new CaptureSchedule(running, options.checkpoint ?? 'on-tool-use', capture);
+        };
         try {
-          await kind.ask(running, { turn, from, isOwn, running: remember });
+          await kind.ask(running, { turn, from, isOwn, fork, continuation, captures: schedule });
         } finally {
           captures.delete(session.id);
         }
@@ -262,19 +291,3 @@ const ITS_OWN_MODEL: Model = {
     throw new HoldfastError('INVALID_ARGUMENT', 'an agent asks its model itself');
   },
 };
-
-/** Throws for tools that have the name of one of the agent's own: the log could not distinguish them. */
-export function refuseNames(prompt: Prompt<unknown>, isBuiltIn: (name: string) => boolean, agent: string): void {
-  const taken = prompt.tools.find((tool) => isBuiltIn(tool.name));
-  if (!taken) return;
-  throw new HoldfastError('INVALID_ARGUMENT', `${agent} has a tool "${taken.name}" of its own; rename yours`);
-}
-
-function refuseHistory(given: Pick<EvaluateOptions, 'history' | 'limits'>): void {
-  const name = (['history', 'limits'] as const).find((one) => given[one] !== undefined);
-  if (name === undefined) return;
-  throw new HoldfastError(
-    'INVALID_ARGUMENT',
-    `this agent makes its own requests, so \`${name}\` has no effect on them; leave it out, or use createAdapter with a model`,
-  );
-}

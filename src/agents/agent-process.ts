@@ -3,12 +3,41 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { basename, dirname, isAbsolute, resolve } from 'node:path';
-import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { HoldfastError } from '../core/errors.ts';
-import { type AdapterStateType, defineAdapterState } from '../core/log/adapter-state.ts';
+import type { AdapterState, AdapterStateType } from '../core/log/adapter-state.ts';
 import type { SessionView } from '../core/views/session-view.ts';
 import { isThere, PROC, startTime } from '../session/process-identity.ts';
-import { type HostState, leftOnHost } from './left-on-host.ts';
+import { defineCheckedState } from './agent-state.ts';
+
+/** Something on a host that a run has to remove before it ends: a process, a directory. */
+export interface HostState extends AdapterState {
+  readonly host: string;
+  /** The session that owns it. A fork inherits the state and must not act on it. */
+  readonly sessionId?: string;
+}
+
+/**
+ * The newest state of this kind of each evaluation, if a dead holder may have left it on this host. An evaluation that ended on
+ * this host has removed its own.
+ */
+export function leftOnHost<T extends HostState>(session: SessionView, adapterType: T['adapterType']): readonly T[] {
+  const { adapterStates, evaluations } = session.state.record;
+  const host = hostname();
+  const here = new Map<string, T>();
+  const newestHost = new Map<string, string>();
+  for (const { evaluationId, state: captured } of adapterStates) {
+    if (captured.adapterType !== adapterType) continue;
+    const state = captured as T;
+    newestHost.set(evaluationId, state.host);
+    if (state.host === host) here.set(evaluationId, state);
+  }
+  return [...here].flatMap(([evaluationId, state]) => {
+    const status = evaluations.get(evaluationId)?.status;
+    const isOver = (status === 'completed' || status === 'failed') && newestHost.get(evaluationId) === host;
+    const isOthers = state.sessionId !== undefined && state.sessionId !== session.id;
+    return isOver || isOthers ? [] : [state];
+  });
+}
 
 /**
  * The agent's process belongs to us: it runs in a group of its own and carries a mark in its environment that whatever it starts
@@ -24,23 +53,11 @@ export interface AgentProcessState extends HostState {
   readonly scratch?: string;
 }
 
-const anyObject: StandardSchemaV1<unknown, AgentProcessState> = {
-  '~standard': {
-    version: 1,
-    vendor: 'holdfast',
-    validate: (value) =>
-      typeof (value as AgentProcessState | undefined)?.pid === 'number'
-        ? { value: value as AgentProcessState }
-        : { issues: [{ message: 'pid is not a number' }] },
-  },
-};
-
 /** The kind of adapter state that names a process. Never resumed from: it is only ended. */
-export const agentProcessState: AdapterStateType<AgentProcessState> = defineAdapterState<AgentProcessState>({
-  adapterType: 'agent-process',
-  schema: anyObject,
-  resumable: () => false,
-});
+export const agentProcessState: AdapterStateType<AgentProcessState> = defineCheckedState<AgentProcessState>(
+  'agent-process',
+  ({ pid }) => (typeof pid === 'number' ? undefined : 'pid is not a number'),
+);
 
 const MARK = 'HOLDFAST_AGENT';
 const MARKED = new RegExp(`(?:^|\0)${MARK}=([^\0]+)`);
@@ -124,7 +141,7 @@ export async function endOwnProcess({ child, state }: OwnedProcess): Promise<voi
   ours.delete(state.mark);
 }
 
-/** Ends the processes that earlier holders of this session left running on this host. Resolves when they are gone. */
+/** Ends the processes that earlier holders of this session left running on this host. Resolves when they have ended. */
 export async function endOrphans(session: SessionView): Promise<void> {
   const left = leftOnHost<AgentProcessState>(session, 'agent-process').filter(
     ({ mark, pid }) => !ours.has(mark) && pid !== 0,

@@ -3,13 +3,14 @@ import { currentEvaluation, nowOf, type Run, record } from '../loop/evaluate/run
 import { Suspension } from '../loop/evaluate/suspension.ts';
 import { uniqueId } from '../session/append/unique-id.ts';
 import { latestSnapshot } from './adapter-states.ts';
-import type { AgentState, CaptureStrategy } from './stateful-adapter.ts';
+import type { AgentState } from './agent-state.ts';
+import type { CaptureStrategy } from './stateful-adapter.ts';
 
-/** Records a state in the log, as the successor of the evaluation's newest of its kind (D25). */
-export async function captureState<T extends AdapterState>(
+/** Records a state in the log, as the successor of the evaluation's newest of its kind. */
+export async function recordState<T extends AdapterState>(
   run: Run,
   type: AdapterStateType<T>,
-  state: T,
+  state: AdapterState,
 ): Promise<AdapterStateSnapshot> {
   const parsed = type.parse(state);
   const supersedes = latestSnapshot(run.session, run.evaluationId, type.adapterType)?.id;
@@ -25,23 +26,34 @@ export async function captureState<T extends AdapterState>(
   return snapshot;
 }
 
-/** The current values of the fields that all agents' states share. */
-export function agentStateNow<T extends AgentState>(
-  run: Run,
-  agent: {
-    readonly adapterType: T['adapterType'];
-    readonly sessionId: string;
-    readonly workspacePath: string;
-    readonly createdAt: string;
-    readonly complete: boolean;
-  },
-): AgentState & { readonly adapterType: T['adapterType'] } {
-  const { ns: promptNs, key: promptKey, hash: promptHash } = run.prompt;
-  const messageCount = currentEvaluation(run).nextSequence;
-  return { ...agent, lastActivityAt: nowOf(run), promptNs, promptKey, promptHash, messageCount };
+/** What an agent reports of its session; its own kind of state may have more fields. */
+export interface AgentProgress {
+  readonly sessionId: string;
+  /** The agent reported that it is done. */
+  readonly complete: boolean;
+  readonly [field: string]: unknown;
 }
 
-/** When a running agent's state is captured (D24). */
+/** Records the state of an agent: what it reports, and the fields that all agents' states share. */
+export function captureState<T extends AgentState>(
+  run: Run,
+  type: AdapterStateType<T>,
+  agent: AgentProgress & Pick<AgentState, 'workspacePath' | 'createdAt'>,
+): Promise<AdapterStateSnapshot> {
+  const { ns: promptNs, key: promptKey, hash: promptHash } = run.prompt;
+  const { nextSequence: messageCount } = currentEvaluation(run);
+  const shared = {
+    adapterType: type.adapterType,
+    lastActivityAt: nowOf(run),
+    promptNs,
+    promptKey,
+    promptHash,
+    messageCount,
+  };
+  return recordState(run, type, { ...agent, ...shared });
+}
+
+/** When a running agent's state is captured. */
 export class CaptureSchedule {
   readonly #run: Run;
   readonly #capture: () => Promise<AdapterStateSnapshot | undefined>;

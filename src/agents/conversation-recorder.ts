@@ -31,7 +31,7 @@ interface Call {
 
 /**
  * Records one conversation of an agent in our log, in the order of the calls: one evaluation, the agent's own or a subagent's. What
- * the log has already, by the provider's message id or the call's id, is not recorded again (D57).
+ * the log has already, by the provider's message id or the call's id, is not recorded again.
  */
 export class ConversationRecorder {
   readonly run: Run;
@@ -107,7 +107,7 @@ export class ConversationRecorder {
     this.run.attempts = 0;
   }
 
-  /** Emits a piece of a response and stores it in the draft, until the response is recorded (D53). */
+  /** Emits a piece of a response and stores it in the draft, until the response is recorded. */
   recordDelta(delta: Delta): void {
     this.#draft ??= new Draft(this.run, this.#turn + 1, ++this.run.attempts);
     this.#draft.add(delta);
@@ -130,7 +130,7 @@ export class ConversationRecorder {
     return steersFor(this.run.session.state, currentEvaluation(this.run)).length > 0;
   }
 
-  /** Records the steers that were sent by now, after the results of the turn; returns the messages for the agent (D61). */
+  /** Records the steers that were sent by now, after the results of the turn; returns the messages for the agent. */
   async placeSteers(): Promise<readonly UserMessage[]> {
     const before = currentEvaluation(this.run).messages.length;
     await placeSteers(this.run);
@@ -182,7 +182,7 @@ export class ConversationRecorder {
     return true;
   }
 
-  /** Records that a call is about to act (D9). Throws `PlanChanged` when a person has decided about it meanwhile. */
+  /** Records that a call is about to act. Throws `PlanChanged` when a person has decided about it meanwhile. */
   async recordStart(callId: string, effect: ToolEffect): Promise<void> {
     const call = this.#calls.get(callId);
     if (!call || effect === 'read') return;
@@ -210,7 +210,7 @@ export class ConversationRecorder {
 
   /** Notifies `nextEnd` that a call has ended, or the whole conversation. */
   ended(): void {
-    for (const tell of this.#waiting.splice(0)) tell();
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   /** The log's state of a call of the newest response. */

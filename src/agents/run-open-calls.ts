@@ -4,13 +4,18 @@ import { type ConversationMessage, type ToolMessage, textOf } from '../core/log/
 import { type PlannedCall, planEvaluation } from '../core/plan/resume-plan.ts';
 import { earliestTime } from '../core/summary/approval-deadlines.ts';
 import { runCalls } from '../loop/calls/run-calls.ts';
+import type { Prompt } from '../loop/define/define-prompt.ts';
+import { anything } from '../loop/define/json-schema.ts';
+import { toolContent } from '../loop/define/tool-result.ts';
 import { type Run, record } from '../loop/evaluate/run.ts';
 import { Suspension } from '../loop/evaluate/suspension.ts';
-import { CALL_AGAIN, withStandIns } from './stand-ins.ts';
 import { subagentEvaluationId } from './subagent-run.ts';
 
 /** What is known of the tools that an agent brings itself. */
 export interface BuiltInTools {
+  /** Whether the agent has a tool of that name: a tool of the prompt cannot have it. */
+  readonly has: (name: string) => boolean;
+  /** What may be done again of a call that a crash left open (D18). */
   readonly effect: (name: string) => ToolEffect;
   readonly isSubagentCall: (name: string) => boolean;
 }
@@ -39,7 +44,7 @@ export async function runOpenCalls(run: Run, calls: readonly PlannedCall[], tool
   const names = calls.map(({ call }) => call.name);
   const prompt = withStandIns(run.prompt, names, {
     effect,
-    tell: ({ name, callId }) => (isSubagentCall(name) ? report(callId) : CALL_AGAIN),
+    result: ({ name, callId }) => (isSubagentCall(name) ? report(callId) : CALL_AGAIN),
   });
   try {
     await runCalls({ ...run, prompt }, ready);
@@ -55,6 +60,38 @@ export async function runOpenCalls(run: Run, calls: readonly PlannedCall[], tool
       limit: first.limit,
       unreconciled: waits.flatMap(({ unreconciled }) => unreconciled),
     });
+}
+
+/** The result of a call of the agent's own that may be made again. */
+const CALL_AGAIN =
+  'The session was interrupted and this call did not take effect. Call the tool again if you still need it.';
+
+/**
+ * The prompt with a stand-in for each of the agent's own tools that a call was left open for. Only the agent can run the tool, so
+ * what may run again is given back to the model to call again; what may have happened waits for a person, like every `once` tool.
+ */
+function withStandIns(
+  prompt: Prompt<unknown>,
+  names: Iterable<string>,
+  tools: {
+    readonly effect: (name: string) => ToolEffect;
+    readonly result: (call: { readonly name: string; readonly callId: string }) => string;
+  },
+): Prompt<unknown> {
+  const own = new Set(prompt.tools.map((tool) => tool.name));
+  const standIns = [...new Set(names)]
+    .filter((name) => !own.has(name))
+    .map((name) => ({
+      name,
+      description: '',
+      input: anything,
+      jsonSchema: {},
+      effect: tools.effect(name),
+      retries: 0,
+      execute: (_input: unknown, { callId }: { readonly callId: string }) =>
+        toolContent([{ type: 'text', text: tools.result({ name, callId }) }], { isError: true }),
+    }));
+  return { ...prompt, tools: [...prompt.tools, ...standIns] };
 }
 
 /** Settles what an interrupted subagent left open. It is not continued: its parent receives a report of its finished calls. */

@@ -29,37 +29,23 @@ export async function serveMcpRequest(
   tools: readonly AnyTool[],
   call: (params: NonNullable<McpMessage['params']>) => Promise<ToolOutcome>,
 ): Promise<unknown> {
-  const { id, method, params = {} } = message;
+  const { id, method = '', params = {} } = message;
+  const methods: Readonly<Record<string, () => unknown>> = {
+    initialize: () => ({
+      protocolVersion: params.protocolVersion,
+      capabilities: { tools: {} },
+      serverInfo: { name: TOOL_SERVER, version: '1' },
+    }),
+    ping: () => ({}),
+    'tools/list': () => ({ tools: tools.map(describe) }),
+    'tools/call': async () => mcpResult(await call(params)),
+  };
+  const respond = Object.hasOwn(methods, method) ? methods[method] : undefined;
+  if (!respond) return { jsonrpc: '2.0', id, error: { code: METHOD_NOT_FOUND, message: `no ${method}` } };
   try {
-    const result = await resultFor(method, params, tools, call);
-    if (result !== undefined) return { jsonrpc: '2.0', id, result };
-    return { jsonrpc: '2.0', id, error: { code: METHOD_NOT_FOUND, message: `no ${method}` } };
+    return { jsonrpc: '2.0', id, result: await respond() };
   } catch (error) {
     return { jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: String(error) } };
-  }
-}
-
-async function resultFor(
-  method: string | undefined,
-  params: NonNullable<McpMessage['params']>,
-  tools: readonly AnyTool[],
-  call: (params: NonNullable<McpMessage['params']>) => Promise<ToolOutcome>,
-): Promise<unknown> {
-  switch (method) {
-    case 'initialize':
-      return {
-        protocolVersion: params.protocolVersion,
-        capabilities: { tools: {} },
-        serverInfo: { name: TOOL_SERVER, version: '1' },
-      };
-    case 'ping':
-      return {};
-    case 'tools/list':
-      return { tools: tools.map(describe) };
-    case 'tools/call':
-      return mcpResult(await call(params));
-    default:
-      return undefined;
   }
 }
 

@@ -1,10 +1,10 @@
 import type { KnownOptions } from '../core/known-options.ts';
-import type { AdapterState, AdapterStateSnapshot } from '../core/log/adapter-state.ts';
+import type { AdapterStateSnapshot } from '../core/log/adapter-state.ts';
 import type { ProviderAdapter } from '../loop/evaluate/provider-adapter.ts';
 import type { AnySession } from '../session/session.ts';
 
 /**
- * When an adapter's state is captured (D24). The start of its session is always captured, for without it nothing can be
+ * When an adapter's state is captured. The start of its session is always captured, for without it nothing can be
  * resumed; and the end.
  */
 export type CaptureStrategy =
@@ -14,7 +14,7 @@ export type CaptureStrategy =
   /** Every so many milliseconds. */
   | { readonly periodic: number };
 
-/** How a captured state is judged before it is resumed from (D29): workspace, prompt and age; that it can be resumed; nothing. */
+/** How a captured state is judged before it is resumed from: workspace, prompt and age; that it can be resumed; nothing. */
 export type ResumeValidation = 'strict' | 'relaxed' | 'none';
 
 /** What every stateful adapter is configured with. */
@@ -29,7 +29,7 @@ export interface StatefulOptions {
   readonly maxAge?: number;
   /** What to do with a state that validation rejects: throw, or begin again. */
   readonly onInvalid?: 'throw' | 'restart';
-  /** Resume in a copy of the agent's session (the default), or continue the session itself (D28). */
+  /** Resume in a copy of the agent's session (the default), or continue the session itself. */
   readonly fork?: boolean;
   /** The message to the agent when it is resumed in the middle. */
   readonly continuation?: string;
@@ -62,22 +62,4 @@ export const STATEFUL_OPTIONS: KnownOptions<StatefulOptions> = {
 export interface StatefulAdapter extends ProviderAdapter {
   readonly adapterType: string;
   capture(session: AnySession): Promise<AdapterStateSnapshot | undefined>;
-}
-
-/** The fields that states of agents share: what validation looks at. */
-export interface AgentState extends AdapterState {
-  /** The agent's own name of the session. */
-  readonly sessionId: string;
-  readonly createdAt: string;
-  readonly lastActivityAt: string;
-  readonly workspacePath: string;
-  readonly promptNs: string;
-  readonly promptKey: string;
-  readonly promptHash: string;
-  /** Messages that our log had of the evaluation. */
-  readonly messageCount: number;
-  /** The agent reported that it was done: there is nothing to resume. */
-  readonly complete: boolean;
-  /** What it has cost so far, as the agent estimates. */
-  readonly costUsd?: number;
 }

@@ -28,7 +28,7 @@ const NEVER = new Promise<never>(() => {});
 
 /**
  * Runs our tools for an agent that calls them itself, with the same policy, transaction, idempotency key and record as in our own
- * loop (D57). What stops the run resolves `stopped`; the model never sees it.
+ * loop. What stops the run resolves `stopped`; the model never sees it.
  */
 export class ToolRunner {
   readonly stopped: Promise<Stop>;
@@ -104,7 +104,7 @@ export class ToolRunner {
     }
   }
 
-  /** Runs a call and resolves with its recorded outcome. A call that was requested twice runs once (I2). */
+  /** Runs a call and resolves with its recorded outcome. A call that was requested twice runs once. */
   call(conversation: ConversationRecorder | undefined, callId: string): Promise<ToolOutcome> {
     const key = `${conversation?.run.evaluationId}/${callId}`;
     const known = this.#calls.get(key);
@@ -112,9 +112,11 @@ export class ToolRunner {
     if (this.#isStopping) return NEVER;
     const work = this.#runCall(conversation, callId);
     this.#inFlight.add(work);
-    const told = work.catch((error: unknown) => this.stop(error instanceof PlanChanged ? { plan: true } : { error }));
-    this.#calls.set(key, told);
-    return told;
+    const outcome = work.catch((error: unknown) =>
+      this.stop(error instanceof PlanChanged ? { plan: true } : { error }),
+    );
+    this.#calls.set(key, outcome);
+    return outcome;
   }
 
   /** Resolves when no tool of ours runs any more. */

@@ -1,7 +1,35 @@
 import { List } from '../core/list.ts';
 import type { BlockList, ConversationBlock } from './blocks.ts';
-import { PositionIndex } from './position-index.ts';
 import { VersionedArray } from './versioned-array.ts';
+
+/**
+ * Finds positions by key, in all versions of a persistent list at once.
+ *
+ * All versions that start from one list share one index. It holds every position where any version ever put a key, and only grows.
+ * So its positions are candidates: a version checks its own item at each. Growing and branching are equally cheap, and a frozen
+ * state has nothing to freeze.
+ */
+export class PositionIndex {
+  readonly #positions = new Map<string, number | readonly number[]>();
+
+  /** The number of keys that any version ever put. */
+  get size(): number {
+    return this.#positions.size;
+  }
+
+  /** The positions where the key may be: none, one, or several. */
+  candidates(key: string): number | readonly number[] | undefined {
+    return this.#positions.get(key);
+  }
+
+  add(key: string, position: number): void {
+    const known = this.#positions.get(key);
+    if (known === undefined) this.#positions.set(key, position);
+    else if (typeof known === 'number') {
+      if (known !== position) this.#positions.set(key, [known, position]);
+    } else if (!known.includes(position)) this.#positions.set(key, [...known, position]);
+  }
+}
 
 /** Fewer holes are never worth a new list. */
 const MIN_HOLES = 32;
@@ -63,7 +91,7 @@ export class BlockVector implements BlockList {
     const place = index < 0 ? this.length + index : index;
     if (this.#holes === 0) return this.#list.at(place);
     if (place === this.length - 1) return this.#last();
-    this.#blocks ??= this.toJSON();
+    this.#blocks ??= this.toArray();
     return this.#blocks[place];
   }
 
@@ -164,33 +192,52 @@ export class BlockVector implements BlockList {
     return [...new Set(pending)].sort((a, b) => a - b);
   }
 
+  slice(start?: number, end?: number): ConversationBlock[] {
+    return this.toArray().slice(start, end);
+  }
+
   map<T>(f: (block: ConversationBlock, index: number) => T): T[] {
-    const result: T[] = [];
-    for (const block of this) result.push(f(block, result.length));
-    return result;
+    return this.toArray().map(f);
   }
 
   filter(f: (block: ConversationBlock) => boolean): ConversationBlock[] {
-    const result: ConversationBlock[] = [];
-    for (const block of this) if (f(block)) result.push(block);
-    return result;
+    return this.toArray().filter(f);
   }
 
   find(f: (block: ConversationBlock) => boolean): ConversationBlock | undefined {
-    for (const block of this) if (f(block)) return block;
-    return undefined;
+    return this.toArray().find(f);
+  }
+
+  findLast(f: (block: ConversationBlock) => boolean): ConversationBlock | undefined {
+    return this.toArray().findLast(f);
+  }
+
+  some(f: (block: ConversationBlock) => boolean): boolean {
+    return this.toArray().some(f);
+  }
+
+  every(f: (block: ConversationBlock) => boolean): boolean {
+    return this.toArray().every(f);
+  }
+
+  forEach(f: (block: ConversationBlock, index: number) => void): void {
+    this.toArray().forEach(f);
   }
 
   static {
     // `console.log` of Node shows the blocks, as it would those of an array. Declarations cannot name a method with a computed key.
     Object.defineProperty(BlockVector.prototype, Symbol.for('nodejs.util.inspect.custom'), {
       value(this: BlockVector): readonly ConversationBlock[] {
-        return this.toJSON();
+        return this.toArray();
       },
     });
   }
 
   toJSON(): ConversationBlock[] {
+    return this.toArray();
+  }
+
+  toArray(): ConversationBlock[] {
     const blocks = this.#list.toJSON();
     return this.#holes === 0 ? (blocks as ConversationBlock[]) : blocks.flatMap((block) => block ?? []);
   }
@@ -198,7 +245,7 @@ export class BlockVector implements BlockList {
   [Symbol.iterator](): Iterator<ConversationBlock> {
     return this.#holes === 0
       ? (this.#list as VersionedArray<ConversationBlock>)[Symbol.iterator]()
-      : this.toJSON()[Symbol.iterator]();
+      : this.toArray()[Symbol.iterator]();
   }
 
   /** The last block: pages follow it while it streams, so it must be found without a look at the others. */

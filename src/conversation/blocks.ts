@@ -98,16 +98,52 @@ export type ConversationBlock = TextBlock | ToolUseBlock | ToolResultBlock | Sub
 export type BlockType = ConversationBlock['type'];
 
 /**
- * Array-like and persistent.
+ * Array-like and persistent. Its methods are those of an array; there is no `blocks[0]`, read one block by `at`.
  *
- * Contract: a list never changes; an update returns a new one at a cost that does not grow with the length. Compare lists through
- * `toJSON`.
+ * Contract: a list never changes; an update returns a new one at a cost that does not grow with the length. `at` costs the same at any
+ * length; `toArray` copies. Compare lists through `toJSON`.
  */
 export interface BlockList extends Iterable<ConversationBlock> {
   readonly length: number;
   at(index: number): ConversationBlock | undefined;
+  slice(start?: number, end?: number): ConversationBlock[];
   map<T>(f: (block: ConversationBlock, index: number) => T): T[];
   filter(f: (block: ConversationBlock) => boolean): ConversationBlock[];
   find(f: (block: ConversationBlock) => boolean): ConversationBlock | undefined;
+  findLast(f: (block: ConversationBlock) => boolean): ConversationBlock | undefined;
+  some(f: (block: ConversationBlock) => boolean): boolean;
+  every(f: (block: ConversationBlock) => boolean): boolean;
+  forEach(f: (block: ConversationBlock, index: number) => void): void;
+  /** An array of the blocks, which the caller may change. */
+  toArray(): ConversationBlock[];
+  /** The same, for `JSON.stringify`. */
   toJSON(): ConversationBlock[];
+}
+
+/** `pending` and `running` are open, the other two final. */
+export type SubagentStatus = 'pending' | 'running' | 'success' | 'error';
+
+/** A subagent with its blocks. Subagents form a tree by `parentConversationId` (D40). */
+export interface SubagentState {
+  /** The call that started it; the agent's id until the two are linked (D41). It is also the subagent's conversation id. */
+  readonly toolUseId: string;
+  readonly agentId?: string;
+  readonly parentConversationId: string;
+  readonly status: SubagentStatus;
+  readonly name?: string;
+  readonly description?: string;
+  readonly prompt?: string;
+  readonly output?: string;
+  readonly durationMs?: number;
+  readonly blocks: BlockList;
+}
+
+/**
+ * A conversation as a screen shows it.
+ *
+ * Contract: never changes; the parts that an event did not change are the same objects before and after. Compare states through JSON.
+ */
+export interface SessionConversationState {
+  readonly blocks: BlockList;
+  readonly subagents: readonly SubagentState[];
 }

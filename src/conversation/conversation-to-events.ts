@@ -1,6 +1,6 @@
-import type { ConversationBlock } from './blocks.ts';
+import type { ConversationBlock, SessionConversationState, SubagentState } from './blocks.ts';
 import { type ConversationEvent, MAIN_CONVERSATION, type SubagentSpawned } from './events.ts';
-import type { SessionConversationState, SubagentState } from './state.ts';
+import { present } from './same-value.ts';
 import { isOpen, subagentBlockId } from './subagent.ts';
 
 /**
@@ -56,10 +56,7 @@ function spawned(subagent: SubagentState): ConversationEvent {
     conversationId: subagent.parentConversationId,
     timestamp: startOf(subagent),
     toolUseId,
-    ...(agentId !== undefined && { agentId }),
-    ...(prompt !== undefined && { prompt }),
-    ...(name !== undefined && { subagentType: name }),
-    ...(description !== undefined && { description }),
+    ...present({ agentId, prompt, subagentType: name, description }),
   };
 }
 
@@ -71,8 +68,7 @@ function completed(subagent: SubagentState): ConversationEvent {
     timestamp: startOf(subagent),
     toolUseId,
     status: status === 'success' ? 'completed' : 'error',
-    ...(output !== undefined && { output }),
-    ...(durationMs !== undefined && { durationMs }),
+    ...present({ output, durationMs }),
   };
 }
 

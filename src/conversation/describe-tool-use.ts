@@ -41,160 +41,85 @@ export interface DescribedToolUse {
 
 type Input = Readonly<Record<string, unknown>>;
 
+type Reads = (input: Input) => string | undefined;
+
 interface KnownTool {
   readonly kind: ToolUseKind;
   readonly verb: string;
-  readonly subject: (input: Input) => string | undefined;
-  readonly detail?: (input: Input) => string | undefined;
+  readonly subject: Reads;
+  readonly detail?: Reads;
 }
 
-const path = (input: Input): string | undefined =>
-  textIn(input, 'file_path', 'filePath', 'path', 'notebook_path', 'filename', 'file', 'target_file');
-const described = (input: Input): string | undefined => textIn(input, 'description', 'justification', 'explanation');
-const place = (input: Input): string | undefined => {
+const field =
+  (...names: readonly string[]): Reads =>
+  (input) =>
+    textIn(input, ...names);
+const path = field('file_path', 'filePath', 'path', 'notebook_path', 'filename', 'file', 'target_file');
+const described = field('description', 'justification', 'explanation');
+const place: Reads = (input) => {
   const where = textIn(input, 'path', 'dir_path', 'directory');
   const files = textIn(input, 'glob', 'include', 'file_pattern', 'type');
   return [where && `in ${where}`, files].filter((part) => part).join(', ') || undefined;
 };
 
-const RUN: KnownTool = {
-  kind: 'command',
-  verb: 'Run',
-  subject: (input) => firstLine(commandIn(input)),
-  detail: described,
-};
-const READ: KnownTool = { kind: 'read', verb: 'Read', subject: pathWithLines };
-const WRITE: KnownTool = { kind: 'write', verb: 'Write', subject: path };
-const EDIT: KnownTool = { kind: 'edit', verb: 'Edit', subject: path };
-const PATCH: KnownTool = { kind: 'edit', verb: 'Patch', subject: patchedFiles };
-const GREP: KnownTool = {
-  kind: 'search',
-  verb: 'Search',
-  subject: (input) => textIn(input, 'pattern', 'query', 'regex'),
-  detail: place,
-};
-const GLOB: KnownTool = {
-  kind: 'search',
-  verb: 'Find files',
-  subject: (input) => textIn(input, 'pattern', 'glob', 'query'),
-  detail: place,
-};
-const LIST: KnownTool = {
-  kind: 'list',
-  verb: 'List',
-  subject: (input) => textIn(input, 'path', 'dir_path', 'directory') ?? '.',
-};
-const FETCH: KnownTool = {
-  kind: 'fetch',
-  verb: 'Fetch',
-  subject: (input) => textIn(input, 'url', 'uri'),
-  detail: (input) => textIn(input, 'prompt'),
-};
-const WEB: KnownTool = {
-  kind: 'web-search',
-  verb: 'Search the web',
-  subject: (input) => textIn(input, 'query', 'q', 'search_query'),
-};
-const AGENT: KnownTool = {
-  kind: 'subagent',
-  verb: 'Start subagent',
-  subject: (input) => textIn(input, 'subagent_type', 'agent_type', 'agent', 'name') ?? textIn(input, 'description'),
-  detail: (input) => textIn(input, 'description') ?? textIn(input, 'prompt', 'message'),
-};
-const PLAN: KnownTool = { kind: 'plan', verb: 'Plan', subject: planIn };
-const ASK: KnownTool = { kind: 'question', verb: 'Ask', subject: questionIn };
-const other = (verb: string, ...fields: string[]): KnownTool => ({
-  kind: 'other',
-  verb,
-  subject: (input) => textIn(input, ...fields),
-  detail: described,
+const tool = (kind: ToolUseKind, verb: string, subject: Reads, detail?: Reads): KnownTool => ({
+  ...{ kind, verb, subject },
+  ...(detail && { detail }),
 });
+const other = (verb: string, ...names: readonly string[]): KnownTool => tool('other', verb, field(...names), described);
+const plan = (verb: string, subject: Reads, detail?: Reads): KnownTool => tool('plan', verb, subject, detail);
 
-/** By name in small letters, without signs. */
+/** What the tools of these names do. Names are in small letters, without signs. */
+const NAMED: readonly (readonly [tool: KnownTool, names: string])[] = [
+  [
+    tool('command', 'Run', (input) => firstLine(commandIn(input)), described),
+    'bash shell shellcommand execcommand localshell localshellcall commandexecution runcommand terminal powershell runshellcommand',
+  ],
+  [tool('command', 'Run code', (input) => firstLine(textIn(input, 'code', 'input', 'script'))), 'exec'],
+  [other('Read output', 'bash_id', 'shell_id', 'task_id'), 'bashoutput taskoutput'],
+  [other('Type', 'chars'), 'writestdin'],
+  [other('Stop', 'shell_id', 'task_id'), 'killshell killbash taskstop'],
+  [tool('read', 'Read', pathWithLines), 'read readfile view notebookread viewimage readmanyfiles'],
+  [tool('write', 'Write', path), 'write writefile createfile'],
+  [tool('edit', 'Edit', path), 'edit multiedit notebookedit strreplace replace strreplacebasededittool filechange'],
+  [tool('edit', 'Patch', patchedFiles), 'applypatch patch'],
+  [
+    tool('search', 'Search', field('pattern', 'query', 'regex'), place),
+    'grep search grepfiles searchfilecontent codesearch',
+  ],
+  [tool('search', 'Find files', field('pattern', 'glob', 'query'), place), 'glob findfiles'],
+  [
+    tool('list', 'List', (input) => textIn(input, 'path', 'dir_path', 'directory') ?? '.'),
+    'ls list listdir listdirectory',
+  ],
+  [tool('fetch', 'Fetch', field('url', 'uri'), field('prompt')), 'webfetch fetch readmcpresource readmcpresourcetool'],
+  [
+    tool('web-search', 'Search the web', field('query', 'q', 'search_query')),
+    'websearch websearchcall googlewebsearch',
+  ],
+  [
+    tool(
+      'subagent',
+      'Start subagent',
+      field('subagent_type', 'agent_type', 'agent', 'name', 'description'),
+      field('description', 'prompt', 'message'),
+    ),
+    'task agent spawnagent subagent',
+  ],
+  [plan('Plan', planIn), 'todowrite updateplan todolist'],
+  [plan('Propose a plan', planIn), 'exitplanmode'],
+  [plan('Read the plan', () => undefined), 'todoread'],
+  [plan('Add task', field('subject', 'description')), 'taskcreate'],
+  [plan('Update task', field('taskId', 'subject'), field('status')), 'taskupdate'],
+  [tool('question', 'Ask', questionIn), 'askuserquestion question requestuserinput'],
+  [other('Use skill', 'skill', 'name', 'command'), 'skill'],
+  [other('Run', 'command'), 'slashcommand'],
+  [other('Search tools', 'query'), 'toolsearch'],
+  [other('Ask the language server', 'operation', 'filePath'), 'lsp'],
+];
+
 const TOOLS: ReadonlyMap<string, KnownTool> = new Map(
-  Object.entries({
-    bash: RUN,
-    shell: RUN,
-    shellcommand: RUN,
-    execcommand: RUN,
-    localshell: RUN,
-    localshellcall: RUN,
-    commandexecution: RUN,
-    runcommand: RUN,
-    terminal: RUN,
-    powershell: RUN,
-    runshellcommand: RUN,
-    exec: {
-      kind: 'command',
-      verb: 'Run code',
-      subject: (input) => firstLine(textIn(input, 'code', 'input', 'script')),
-    },
-    bashoutput: other('Read output', 'bash_id', 'shell_id'),
-    taskoutput: other('Read output', 'task_id'),
-    writestdin: other('Type', 'chars'),
-    killshell: other('Stop', 'shell_id'),
-    killbash: other('Stop', 'shell_id'),
-    taskstop: other('Stop', 'task_id'),
-    read: READ,
-    readfile: READ,
-    view: READ,
-    notebookread: READ,
-    viewimage: READ,
-    readmanyfiles: READ,
-    write: WRITE,
-    writefile: WRITE,
-    createfile: WRITE,
-    edit: EDIT,
-    multiedit: EDIT,
-    notebookedit: EDIT,
-    strreplace: EDIT,
-    replace: EDIT,
-    strreplacebasededittool: EDIT,
-    filechange: EDIT,
-    applypatch: PATCH,
-    patch: PATCH,
-    grep: GREP,
-    search: GREP,
-    grepfiles: GREP,
-    searchfilecontent: GREP,
-    codesearch: GREP,
-    glob: GLOB,
-    findfiles: GLOB,
-    ls: LIST,
-    list: LIST,
-    listdir: LIST,
-    listdirectory: LIST,
-    webfetch: FETCH,
-    fetch: FETCH,
-    readmcpresource: FETCH,
-    readmcpresourcetool: FETCH,
-    websearch: WEB,
-    websearchcall: WEB,
-    googlewebsearch: WEB,
-    task: AGENT,
-    agent: AGENT,
-    spawnagent: AGENT,
-    subagent: AGENT,
-    todowrite: PLAN,
-    updateplan: PLAN,
-    todolist: PLAN,
-    exitplanmode: { ...PLAN, verb: 'Propose a plan' },
-    todoread: { ...PLAN, verb: 'Read the plan', subject: () => undefined },
-    taskcreate: { ...PLAN, verb: 'Add task', subject: (input) => textIn(input, 'subject', 'description') },
-    taskupdate: {
-      ...PLAN,
-      verb: 'Update task',
-      subject: (input) => textIn(input, 'taskId', 'subject'),
-      detail: (input) => textIn(input, 'status'),
-    },
-    askuserquestion: ASK,
-    question: ASK,
-    requestuserinput: ASK,
-    skill: other('Use skill', 'skill', 'name', 'command'),
-    slashcommand: other('Run', 'command'),
-    toolsearch: other('Search tools', 'query'),
-    lsp: other('Ask the language server', 'operation', 'filePath'),
-  } satisfies Record<string, KnownTool>),
+  NAMED.flatMap(([known, names]) => names.split(' ').map((name) => [name, known] as const)),
 );
 
 /** The longest title and detail, in characters. */

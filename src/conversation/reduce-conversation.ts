@@ -7,11 +7,11 @@
  * valid it returns the same state object (D48).
  */
 
+import type { SessionConversationState } from './blocks.ts';
 import type { ConversationEvent } from './events.ts';
 import { isConversationEvent } from './is-conversation-event.ts';
 import { appendDelta, removeBlock, settlePending, upsertBlock } from './reduce-block.ts';
 import { completeSubagent, spawnSubagent } from './reduce-subagent.ts';
-import type { SessionConversationState } from './state.ts';
 import { WorkingCopy } from './working-copy.ts';
 
 /** Reduces one event. */

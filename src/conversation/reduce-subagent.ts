@@ -5,10 +5,11 @@
  *                         └─ new ─┬─ agent id known ─▶ the subagent created under the agent id, renamed
  *                                 └─ else ───────────▶ a new subagent
  */
+
 import { BlockVector } from './block-vector.ts';
 import { MAIN_CONVERSATION, type SubagentCompleted, type SubagentSpawned } from './events.ts';
-import { absorbSubagent, findUnclaimed, hideSubagent, parentOf, renameSubagent, wasSpawned } from './link-subagents.ts';
-import { findOrCreateConversation } from './reduce-block.ts';
+import { findOrCreateConversation, withBlock } from './reduce-block.ts';
+import { present } from './same-value.ts';
 import {
   changeSubagent,
   firstNonEmpty,
@@ -18,7 +19,7 @@ import {
   showSubagent,
   subagentBlockId,
 } from './subagent.ts';
-import { NONE, normalAgentId, type WorkingCopy } from './working-copy.ts';
+import { MAIN, NONE, normalAgentId, type WorkingCopy } from './working-copy.ts';
 
 type SubagentEvent = SubagentSpawned | SubagentCompleted;
 
@@ -33,9 +34,7 @@ export function spawnSubagent(copy: WorkingCopy, event: SubagentSpawned): void {
   copy.setSubagent(
     position,
     changeSubagent(subagent, {
-      ...(name !== undefined && { name }),
-      ...(description !== undefined && { description }),
-      ...(prompt !== undefined && { prompt }),
+      ...present({ name, description, prompt }),
     }),
   );
   showInParent(copy, position, event);
@@ -45,8 +44,7 @@ export function spawnSubagent(copy: WorkingCopy, event: SubagentSpawned): void {
 export function completeSubagent(copy: WorkingCopy, event: SubagentCompleted): void {
   const ending: Partial<Subagent> = {
     status: event.status === 'completed' ? 'success' : 'error',
-    ...(event.output !== undefined && { output: event.output }),
-    ...(event.durationMs !== undefined && { durationMs: event.durationMs }),
+    ...present({ output: event.output, durationMs: event.durationMs }),
   };
   if (endedBefore(copy, event.toolUseId, ending)) return;
   const position = placeSubagent(copy, event);
@@ -73,7 +71,7 @@ function placeSubagent(copy: WorkingCopy, event: SubagentEvent): number {
   const { toolUseId } = event;
   if (normalAgentId(toolUseId) === MAIN_CONVERSATION) return NONE;
   const agentId = agentIdOf(event);
-  const known = copy.find(toolUseId);
+  const known = event.type === 'subagent:spawned' ? copy.findSpawned(toolUseId) : copy.find(toolUseId);
   if (known !== NONE) {
     if (!attach(copy, known, event)) return NONE;
     return agentId === undefined ? known : claim(copy, known, agentId);
@@ -93,11 +91,7 @@ function placeSubagent(copy: WorkingCopy, event: SubagentEvent): number {
       agentId: unclaimed === NONE ? agentId : undefined,
       parentConversationId: copy.conversationId(parent),
       status: 'running',
-      name: undefined,
-      description: undefined,
-      prompt: undefined,
-      output: undefined,
-      durationMs: undefined,
+      ...{ name: undefined, description: undefined, prompt: undefined, output: undefined, durationMs: undefined },
       blocks: BlockVector.empty,
     }),
   );
@@ -158,4 +152,76 @@ function agentIdOf(event: SubagentEvent): string | undefined {
 
 function isSelf(conversationId: string | undefined, id: string): boolean {
   return conversationId !== undefined && normalAgentId(conversationId) === normalAgentId(id);
+}
+
+/**
+ * The position of the subagent that was created under an agent's id and that no call has claimed, or `NONE`. Blocks may arrive under an
+ * agent's id before an event names the call that started it (D41).
+ */
+function findUnclaimed(copy: WorkingCopy, agentId: string): number {
+  const position = copy.findToolUse(agentId);
+  const subagent = copy.subagent(position);
+  return subagent && !wasSpawned(copy, subagent) ? position : NONE;
+}
+
+/** Whether a spawn created this subagent: blocks and completions give it no name, description or prompt. */
+function wasSpawned(copy: WorkingCopy, subagent: Subagent): boolean {
+  const known = subagent.name ?? subagent.description ?? subagent.prompt;
+  if (known !== undefined) return true;
+  const block = copy.blocks(parentOf(copy, subagent)).get(subagentBlockId(subagent.toolUseId));
+  return block?.type === 'subagent' && (block.name ?? block.description ?? block.input) !== undefined;
+}
+
+/** The position of a subagent's parent; main when the parent does not exist. */
+function parentOf(copy: WorkingCopy, subagent: Subagent): number {
+  const parent = copy.find(subagent.parentConversationId);
+  return parent === NONE ? MAIN : parent;
+}
+
+/** Gives an unclaimed subagent the id of the call that started it. */
+function renameSubagent(copy: WorkingCopy, position: number, toolUseId: string, agentId: string): void {
+  const subagent = copy.subagent(position);
+  if (subagent === undefined) return;
+  hideSubagent(copy, subagent);
+  const blocks = BlockVector.from(readdressed(subagent, toolUseId));
+  copy.setSubagent(position, makeSubagent({ ...subagent, toolUseId, agentId, blocks }));
+  moveChildren(copy, subagent.toolUseId, toolUseId);
+}
+
+/** Merges the subagent at `from` into the one at `into`; returns the new position of the latter. */
+function absorbSubagent(copy: WorkingCopy, from: number, into: number): number {
+  const source = copy.subagent(from);
+  const target = copy.subagent(into);
+  if (source === undefined || target === undefined) return into;
+  hideSubagent(copy, source);
+  const current = copy.subagent(into) ?? target;
+  const merged = changeSubagent(current, {
+    ...(isOpen(current) && !isOpen(source) && { status: source.status }),
+    ...present({
+      output: firstNonEmpty(current.output, source.output),
+      durationMs: current.durationMs ?? source.durationMs,
+    }),
+    blocks: readdressed(source, target.toolUseId).reduce(withBlock, current.blocks),
+  });
+  copy.setSubagent(into, merged);
+  moveChildren(copy, source.toolUseId, target.toolUseId);
+  copy.removeSubagent(from);
+  return copy.findToolUse(target.toolUseId);
+}
+
+/** Removes the block that shows a subagent. */
+function hideSubagent(copy: WorkingCopy, subagent: Subagent): void {
+  const parent = parentOf(copy, subagent);
+  copy.setBlocks(parent, copy.blocks(parent).remove(subagentBlockId(subagent.toolUseId)));
+}
+
+function readdressed(subagent: Subagent, conversationId: string): ReturnType<BlockVector['toJSON']> {
+  return subagent.blocks.map((block) => ({ ...block, conversationId }));
+}
+
+function moveChildren(copy: WorkingCopy, from: string, to: string): void {
+  for (const position of copy.childrenOf(from)) {
+    const subagent = copy.subagent(position);
+    if (subagent) copy.setSubagent(position, changeSubagent(subagent, { parentConversationId: to }));
+  }
 }

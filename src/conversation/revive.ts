@@ -1,12 +1,10 @@
 import { isRecord } from '../core/log/message-problem.ts';
 import { BlockVector } from './block-vector.ts';
-import type { ConversationBlock } from './blocks.ts';
+import type { ConversationBlock, SessionConversationState, SubagentStatus } from './blocks.ts';
 import { MAIN_CONVERSATION } from './events.ts';
-import { IndexedState } from './indexed-state.ts';
+import { IndexedState, SubagentIndex } from './indexed-state.ts';
 import { isStoredBlock, knownBlock } from './is-conversation-event.ts';
-import type { SessionConversationState, SubagentStatus } from './state.ts';
-import type { Subagent } from './subagent.ts';
-import { SubagentIndex } from './subagent-index.ts';
+import { makeSubagent, type Subagent } from './subagent.ts';
 
 /**
  * Restores a state from its JSON, so that a client can continue to reduce what a server sent. Accepts any value: what is not a
@@ -41,20 +39,17 @@ function reviveSubagent(value: unknown): Subagent | undefined {
   if (!isRecord(value)) return undefined;
   const { toolUseId, parentConversationId, status } = value;
   if (typeof toolUseId !== 'string' || toolUseId === '' || toolUseId === MAIN_CONVERSATION) return undefined;
-  const text = <K extends string>(key: K): { readonly [P in K]?: string } =>
-    (typeof value[key] === 'string' ? { [key]: value[key] } : {}) as { readonly [P in K]?: string };
-  return {
+  const text = (field: unknown): string | undefined => (typeof field === 'string' ? field : undefined);
+  return makeSubagent({
     toolUseId,
-    ...text('agentId'),
-    parentConversationId: typeof parentConversationId === 'string' ? parentConversationId : MAIN_CONVERSATION,
+    agentId: text(value.agentId),
+    parentConversationId: text(parentConversationId) ?? MAIN_CONVERSATION,
     status: STATUSES.includes(status) ? (status as SubagentStatus) : 'running',
-    ...text('name'),
-    ...text('description'),
-    ...text('prompt'),
-    ...text('output'),
-    ...(typeof value.durationMs === 'number' && { durationMs: value.durationMs }),
+    ...{ name: text(value.name), description: text(value.description), prompt: text(value.prompt) },
+    output: text(value.output),
+    durationMs: typeof value.durationMs === 'number' ? value.durationMs : undefined,
     blocks: reviveBlocks(value.blocks),
-  };
+  });
 }
 
 function iterate(value: unknown): Iterable<unknown> {

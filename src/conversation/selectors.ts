@@ -1,8 +1,7 @@
 /** Reads a conversation's state. The cost of all but the totals and the tree grows only with what they return. */
 import { addUsage, NO_USAGE, type Usage } from '../core/log/usage.ts';
-import type { BlockList, BlockMessage, ConversationBlock } from './blocks.ts';
+import type { BlockList, BlockMessage, ConversationBlock, SessionConversationState, SubagentState } from './blocks.ts';
 import { MAIN_CONVERSATION } from './events.ts';
-import type { SessionConversationState, SubagentState } from './state.ts';
 import { MAIN, NONE, WorkingCopy } from './working-copy.ts';
 
 /** One conversation of the tree: the main one, or a subagent's. */

@@ -1,8 +1,8 @@
 /** A subagent, and the block that shows it in its parent's conversation. Both carry the same fields (D38). */
+
 import type { BlockVector } from './block-vector.ts';
-import type { BlockStatus, ConversationBlock, SubagentBlock } from './blocks.ts';
-import { sameValue } from './same-value.ts';
-import type { SubagentState, SubagentStatus } from './state.ts';
+import type { BlockStatus, ConversationBlock, SubagentBlock, SubagentState, SubagentStatus } from './blocks.ts';
+import { present, sameValue } from './same-value.ts';
 
 /** A subagent whose blocks this package made, so that they can be updated. */
 export interface Subagent extends SubagentState {
@@ -27,18 +27,8 @@ export function makeSubagent(
 ): Subagent {
   const { toolUseId, agentId, parentConversationId, status, name, description, prompt, output, durationMs, blocks } =
     fields;
-  return {
-    toolUseId,
-    ...(agentId !== undefined && { agentId }),
-    parentConversationId,
-    status,
-    ...(name !== undefined && { name }),
-    ...(description !== undefined && { description }),
-    ...(prompt !== undefined && { prompt }),
-    ...(output !== undefined && { output }),
-    ...(durationMs !== undefined && { durationMs }),
-    blocks,
-  };
+  const ended = { name, description, prompt, output, durationMs, blocks };
+  return present({ toolUseId, agentId, parentConversationId, status, ...ended });
 }
 
 /** The subagent with other fields; the same object when it has them already. */
@@ -67,24 +57,37 @@ export function showSubagent(
   const input = firstNonEmpty(before?.input, subagent.prompt);
   const output = subagent.output ?? before?.output;
   const durationMs = subagent.durationMs ?? before?.durationMs;
-  const block: SubagentBlock = {
-    id: subagentBlockId(subagent.toolUseId),
-    type: 'subagent',
+  const block = makeSubagentBlock({
+    toolUseId: subagent.toolUseId,
     conversationId: subagent.parentConversationId,
     timestamp: before?.timestamp ?? timestamp,
     status: isOpen(subagent) ? (before?.status ?? 'pending') : statusOfBlock(subagent.status),
-    ...(before?.message && { message: before.message }),
-    toolUseId: subagent.toolUseId,
-    ...(agentId !== undefined && { agentId }),
-    ...(name !== undefined && { name }),
-    ...(description !== undefined && { description }),
-    ...(input !== undefined && { input }),
-    ...(output !== undefined && { output }),
-    ...(durationMs !== undefined && { durationMs }),
-  };
+    message: before?.message,
+    ...{ agentId, name, description, input, output, durationMs },
+  });
   return before && sameValue(before, block) ? before : block;
 }
 
 function statusOfBlock(status: SubagentStatus): BlockStatus {
   return status === 'success' ? 'complete' : status === 'error' ? 'error' : 'pending';
+}
+
+/** A subagent's block with its fields in a fixed order and none undefined. */
+export function makeSubagentBlock(
+  fields: { readonly [K in keyof SubagentBlock]?: SubagentBlock[K] | undefined } & Pick<
+    SubagentBlock,
+    'toolUseId' | 'conversationId' | 'timestamp' | 'status'
+  >,
+): SubagentBlock {
+  const { conversationId, timestamp, status, message, toolUseId } = fields;
+  const { agentId, name, description, input, output, durationMs } = fields;
+  const base = {
+    id: subagentBlockId(toolUseId),
+    type: 'subagent',
+    conversationId,
+    timestamp,
+    status,
+    message,
+  } as const;
+  return present({ ...base, toolUseId, agentId, name, description, input, output, durationMs });
 }

@@ -1,10 +1,9 @@
 import { BlockVector } from './block-vector.ts';
+import type { SessionConversationState } from './blocks.ts';
 import { MAIN_CONVERSATION } from './events.ts';
-import { IndexedState } from './indexed-state.ts';
+import { IndexedState, SubagentIndex } from './indexed-state.ts';
 import { reviveIndexed } from './revive.ts';
-import type { SessionConversationState } from './state.ts';
 import type { Subagent } from './subagent.ts';
-import { SubagentIndex } from './subagent-index.ts';
 
 /** The position of the main conversation; subagents count from 0. */
 export const MAIN = -1;
@@ -56,6 +55,12 @@ export class WorkingCopy {
     const byAgent = this.#index.byAgent(this.#subagents, agentId);
     if (byAgent >= 0) return byAgent;
     return agentId === conversationId ? NONE : this.findToolUse(agentId);
+  }
+
+  /** The position of the subagent that a spawn is about. A call may have the id of an agent that another call started. */
+  findSpawned(toolUseId: string): number {
+    const known = this.findToolUse(toolUseId);
+    return known === NONE ? this.findToolUse(normalAgentId(toolUseId)) : known;
   }
 
   findToolUse(toolUseId: string): number {

@@ -1,5 +1,5 @@
 /**
- * The only error family (D3). `code` is stable and the list is closed; the message states what happened and what to do next.
+ * The only error family. `code` is stable and the list is closed; the message states what happened and what to do next.
  */
 export type ErrorCode =
   // the conversation

@@ -23,7 +23,7 @@ export function refuseUnknownOptions<Options>(what: string, given: unknown, know
  * The name with the fewest changes, if they are at most half of it. Case and separators do not count, and a prefix is one change
  * away: `history_manager` for `history`.
  */
-function nearestName(name: string, names: readonly string[]): string | undefined {
+export function nearestName(name: string, names: readonly string[]): string | undefined {
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[_\s-]/g, '');
   const wanted = plain(name).slice(0, LONGEST);
   let best: { readonly name: string; readonly changes: number } | undefined;
@@ -36,7 +36,7 @@ function nearestName(name: string, names: readonly string[]): string | undefined
   return best && best.changes <= Math.max(1, Math.floor(wanted.length / 2)) ? best.name : undefined;
 }
 
-/** Longer than every option's name. */
+/** Longer than the names of options and events. */
 const LONGEST = 64;
 
 /** The number of characters to change, add or remove to turn one text into the other (Levenshtein). */
@@ -51,4 +51,10 @@ function changesBetween(a: string, b: string): number {
     row = next;
   }
   return row[b.length] ?? 0;
+}
+
+/** Why one of these limits is none, or undefined. */
+export function limitProblem(limits: Readonly<Record<string, number | undefined>>): string | undefined {
+  const wrong = Object.entries(limits).find(([, value]) => value !== undefined && !(value >= 0));
+  return wrong && `${wrong[0]} is ${wrong[1]}; give a number that is not negative, or leave it out`;
 }

@@ -75,8 +75,8 @@ export class SentCallIds {
   }
 }
 
-/** FNV-1a, 32 bits, in hexadecimal. */
-function hashOf(text: string): string {
+/** FNV-1a over UTF-16 units, 32 bits, in hexadecimal: enough to distinguish ids or parameters. */
+export function hashOf(text: string): string {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return (hash >>> 0).toString(16).padStart(8, '0');

@@ -18,12 +18,12 @@ export interface MessageImportOptions {
   readonly createdAt?: string;
 }
 
-type Said = Without<
+type ReadMessage = Without<
   SystemMessage | UserMessage | AssistantMessage | ToolMessage,
   'id' | 'evaluationId' | 'conversationId' | 'sequence' | 'turn' | 'promptNs' | 'promptKey' | 'createdAt'
 > & { readonly id?: string; readonly createdAt?: string };
 
-/** Gives messages their place: ids, sequence and turns as the loop would have counted them (D15). */
+/** Gives messages their place: ids, sequence and turns as the loop would have counted them. */
 export class ImportedMessages {
   readonly messages: ConversationMessage[] = [];
   readonly #options: Required<MessageImportOptions>;
@@ -42,19 +42,19 @@ export class ImportedMessages {
     };
   }
 
-  push(said: Said): void {
-    if (said.role === 'assistant') {
+  push(message: ReadMessage): void {
+    if (message.role === 'assistant') {
       this.#turn++;
-      this.#calls = said.toolCalls ?? [];
+      this.#calls = message.toolCalls ?? [];
     }
     const sequence = this.messages.length;
-    const turn = said.role === 'assistant' || said.role === 'tool' ? this.#turn : 0;
+    const turn = message.role === 'assistant' || message.role === 'tool' ? this.#turn : 0;
     this.messages.push({
       id: `${this.#options.evaluationId}:${sequence}`,
       ...this.#options,
       sequence,
       turn,
-      ...said,
+      ...message,
     } as ConversationMessage);
   }
 

@@ -1,6 +1,13 @@
-import type { AssistantMessage, ConversationMessage, ToolCall } from '../core/log/messages.ts';
+import type { AssistantMessage, ConversationMessage, ToolCall, UserMessage } from '../core/log/messages.ts';
 
 type Part = ConversationMessage['content'][number];
+
+/** The fields of a message of our own, beside a recorded one: it belongs to its conversation, and to no turn. */
+export function placeBeside(message: ConversationMessage | undefined): Omit<UserMessage, 'id' | 'role' | 'content'> {
+  const { evaluationId = '', conversationId = 'main', sequence = 0 } = message ?? {};
+  const { promptNs = '', promptKey = '', createdAt = '' } = message ?? {};
+  return { evaluationId, conversationId, sequence, turn: 0, promptNs, promptKey, createdAt, synthetic: true };
+}
 
 /** Whether a part is media, reasoning or text that is not blank: Anthropic refuses a request with blank text. */
 export function hasContent(part: Part): boolean {

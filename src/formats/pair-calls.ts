@@ -1,6 +1,7 @@
 import { AskedCalls, StrayResults } from '../core/fold/asked-calls.ts';
 import { type AssistantMessage, type ConversationMessage, callsOf, type ToolMessage } from '../core/log/messages.ts';
 import type { FormatOptions } from './losses.ts';
+import { placeBeside } from './message-parts.ts';
 import { NO_RESULT } from './placeholders.ts';
 
 /**
@@ -55,16 +56,15 @@ function missingResult(
 ): ToolMessage {
   const known = missing.get(asking)?.get(call.callId);
   if (known) return known;
-  const { evaluationId, conversationId, sequence, turn, promptNs, promptKey, createdAt } = asking;
   const result: ToolMessage = {
+    ...placeBeside(asking),
+    turn: asking.turn,
     id: `${asking.id}/${call.callId}`,
     role: 'tool',
-    synthetic: true,
     toolCallId: call.callId,
     toolName: call.name,
     content: [{ type: 'text', text: NO_RESULT }],
     isError: true,
-    ...{ evaluationId, conversationId, sequence, turn, promptNs, promptKey, createdAt },
   };
   const results = missing.get(asking) ?? new Map<string, ToolMessage>();
   missing.set(asking, results.set(call.callId, result));

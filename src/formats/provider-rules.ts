@@ -9,7 +9,7 @@ import {
 import { isSignedByAnthropic, serverBlocks } from './anthropic-blocks.ts';
 import { API_RULES } from './api-rules.ts';
 import type { FormatOptions } from './losses.ts';
-import { hasContent, isBlank, withParts } from './message-parts.ts';
+import { hasContent, isBlank, placeBeside, withParts } from './message-parts.ts';
 import { pairCalls } from './pair-calls.ts';
 import { BEGIN, BEGINNING_LEFT_OUT, CONTINUE, EMPTY_FAILURE, EMPTY_MESSAGE } from './placeholders.ts';
 import { type Breach, badIds, badNames, renameCalls, repeatedIds } from './rename-calls.ts';
@@ -44,7 +44,7 @@ export interface ProviderViolation extends Breach {
   readonly repair: string;
 }
 
-/** A rule: `apply` leaves no breach of it behind, and none of the rules before it. */
+/** A rule: `change` leaves no breach of it behind, and none of the rules before it. */
 interface ProviderRule {
   readonly code: ProviderCode;
   readonly repair: string;
@@ -52,21 +52,28 @@ interface ProviderRule {
   readonly loss?: string;
   /** Concerns the request as a whole: a codec writes a conversation that may be continued before it is sent. */
   readonly ofRequest?: true;
-  find(messages: readonly ConversationMessage[]): readonly Breach[];
-  apply(messages: readonly ConversationMessage[]): readonly ConversationMessage[];
+  readonly find: (messages: readonly ConversationMessage[]) => readonly Breach[];
+  /** Called when `find` returns breaches. */
+  readonly change: (messages: readonly ConversationMessage[]) => readonly ConversationMessage[];
+}
+
+function applyRule(
+  { find, change }: ProviderRule,
+  messages: readonly ConversationMessage[],
+): readonly ConversationMessage[] {
+  return find(messages).length > 0 ? change(messages) : messages;
 }
 
 /** Finds messages one by one; repairs each that is found, or leaves it out. */
 function perMessage(
   rule: Pick<ProviderRule, 'code' | 'repair' | 'loss'>,
   breaks: (message: ConversationMessage) => boolean,
-  apply: (message: ConversationMessage) => ConversationMessage | undefined,
+  change: (message: ConversationMessage) => ConversationMessage | undefined,
 ): ProviderRule {
   return {
     ...rule,
     find: (messages) => messages.flatMap((message, index) => (breaks(message) ? { index } : [])),
-    apply: (messages) =>
-      messages.some(breaks) ? messages.flatMap((one) => (breaks(one) ? (apply(one) ?? []) : one)) : messages,
+    change: (messages) => messages.flatMap((one) => (breaks(one) ? (change(one) ?? []) : one)),
   };
 }
 
@@ -88,7 +95,7 @@ function callRules(provider: Provider): readonly ProviderRule[] {
   const rules = API_RULES[provider];
   const rule = (code: ProviderCode, repair: string, find: ProviderRule['find']): ProviderRule => ({
     ...{ code, repair, find },
-    apply: (messages) => (find(messages).length > 0 ? renameCalls(messages, rules) : messages),
+    change: (messages) => renameCalls(messages, rules),
   });
   const sentWith = 'call and result are sent under an id that is allowed';
   return [
@@ -114,19 +121,8 @@ function withoutLastReasoning(message: ConversationMessage): ConversationMessage
 }
 
 /** A user message of our own, to open or to close a request. */
-function says(text: string, id: string, beside: ConversationMessage | undefined): UserMessage {
-  const {
-    evaluationId = '',
-    conversationId = 'main',
-    sequence = 0,
-    promptNs = '',
-    promptKey = '',
-    createdAt = '',
-  } = beside ?? {};
-  return {
-    ...{ evaluationId, conversationId, sequence, turn: 0, promptNs, promptKey, createdAt },
-    ...{ id, role: 'user', synthetic: true, content: [{ type: 'text', text }] },
-  };
+function ourMessage(text: string, id: string, beside: ConversationMessage | undefined): UserMessage {
+  return { ...placeBeside(beside), id, role: 'user', content: [{ type: 'text', text }] };
 }
 
 const opening = (messages: readonly ConversationMessage[]): number =>
@@ -176,8 +172,7 @@ const ANTHROPIC: readonly ProviderRule[] = [
       const first = opening(messages);
       return messages.flatMap(({ role }, index) => (first >= 0 && index > first && role === 'system' ? { index } : []));
     },
-    apply(messages) {
-      if (this.find(messages).length === 0) return messages;
+    change: (messages) => {
       const isSystem = ({ role }: ConversationMessage): boolean => role === 'system';
       return [...messages.filter(isSystem), ...messages.filter((message) => !isSystem(message))];
     },
@@ -185,7 +180,7 @@ const ANTHROPIC: readonly ProviderRule[] = [
   {
     ...NO_MESSAGES,
     find: (messages) => (opening(messages) < 0 ? [{ index: messages.length }] : []),
-    apply: (messages) => (opening(messages) < 0 ? [...messages, says(BEGIN, 'opening', messages.at(-1))] : messages),
+    change: (messages) => [...messages, ourMessage(BEGIN, 'opening', messages.at(-1))],
   },
   {
     code: 'opens-with-assistant',
@@ -193,10 +188,9 @@ const ANTHROPIC: readonly ProviderRule[] = [
     loss: 'beginning',
     ofRequest: true,
     find: (messages) => (messages[opening(messages)]?.role === 'assistant' ? [{ index: opening(messages) }] : []),
-    apply(messages) {
+    change: (messages) => {
       const first = opening(messages);
-      if (messages[first]?.role !== 'assistant') return messages;
-      return messages.toSpliced(first, 0, says(BEGINNING_LEFT_OUT, 'opening', messages[first]));
+      return messages.toSpliced(first, 0, ourMessage(BEGINNING_LEFT_OUT, 'opening', messages[first]));
     },
   },
   {
@@ -204,8 +198,7 @@ const ANTHROPIC: readonly ProviderRule[] = [
     repair: `a user message that says "${CONTINUE}" is added`,
     ofRequest: true,
     find: (messages) => (endsWithResponse(messages) ? [{ index: messages.length - 1 }] : []),
-    apply: (messages) =>
-      endsWithResponse(messages) ? [...messages, says(CONTINUE, 'closing', messages.at(-1))] : messages,
+    change: (messages) => [...messages, ourMessage(CONTINUE, 'closing', messages.at(-1))],
   },
 ];
 
@@ -229,7 +222,7 @@ const OPENAI: readonly ProviderRule[] = [
   {
     ...NO_MESSAGES,
     find: (messages) => (messages.length === 0 ? [{ index: 0 }] : []),
-    apply: (messages) => (messages.length === 0 ? [says(BEGIN, 'opening', undefined)] : messages),
+    change: () => [ourMessage(BEGIN, 'opening', undefined)],
   },
 ];
 
@@ -257,7 +250,7 @@ export function repairFor(
   messages: readonly ConversationMessage[],
   provider: Provider,
 ): readonly ConversationMessage[] {
-  return rulesOf(provider).reduce((current, rule) => rule.apply(current), messages);
+  return rulesOf(provider).reduce((current, rule) => applyRule(rule, current), messages);
 }
 
 /** A conversation as an API takes it, but for the shape of the request: calls with their results, ids, names and content. */
@@ -275,7 +268,7 @@ export function prepare(
     if (onLoss && what !== undefined) {
       for (const { index } of rule.find(current)) onLoss({ what, why, id: current[index]?.id ?? '' });
     }
-    if (!rule.ofRequest) current = rule.apply(current);
+    if (!rule.ofRequest) current = applyRule(rule, current);
   }
   return renameCalls(current, API_RULES[provider], options);
 }

@@ -22,20 +22,18 @@ export function badIds(messages: readonly ConversationMessage[], { callIds }: Ap
 /** Calls whose id another call of the request has. */
 export function repeatedIds(messages: readonly ConversationMessage[]): readonly Breach[] {
   const seen = new Set<string>();
-  return messages.flatMap((message, index) =>
-    callsOf(message).flatMap(({ callId }) => {
-      if (seen.has(callId)) return { index, callId };
-      seen.add(callId);
-      return [];
-    }),
-  );
+  return callsThat(messages, ({ callId }) => seen.has(callId) || !seen.add(callId));
 }
 
 /** Calls of tools whose name the API does not take. */
 export function badNames(messages: readonly ConversationMessage[], { names }: ApiRules): readonly Breach[] {
+  return callsThat(messages, ({ name }) => sentName(name, names) !== name);
+}
+
+function callsThat(messages: readonly ConversationMessage[], breaks: (call: ToolCall) => boolean): readonly Breach[] {
   return messages.flatMap((message, index) =>
     callsOf(message)
-      .filter(({ name }) => sentName(name, names) !== name)
+      .filter(breaks)
       .map(({ callId }) => ({ index, callId })),
   );
 }

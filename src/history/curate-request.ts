@@ -38,7 +38,7 @@ export interface CuratedRequest {
   readonly record: CurationRecord;
   /** What had to be repaired, in the manager's output or in the record. */
   readonly repairs: readonly Repair[];
-  /** Summaries to make and record before asking again, with the same `previous` (D56). Sending without them is allowed. */
+  /** Summaries to make and record before asking again, with the same `previous`. Sending without them is allowed. */
   readonly needs: readonly SummaryRequest[];
   /** Summaries that a later request will need: make them in the background and send this one without them. */
   readonly ahead: readonly SummaryRequest[];
@@ -140,14 +140,10 @@ function isSame(a: ConversationMessage, b: ConversationMessage): boolean {
   return a === b || (a.id === b.id && a.role === b.role && JSON.stringify(a) === JSON.stringify(b));
 }
 
-const limited = new WeakMap<Stage, WeakMap<TokenEstimator, Stage>>();
-
 /** A stage whose output is cut to the caller's limit, if it exceeds it: a provider would refuse the request. */
 function withinLimits(stage: Stage, estimator: TokenEstimator): Stage {
-  const known = limited.get(stage)?.get(estimator);
-  if (known) return known;
   const budget = budgetStage({ estimator });
-  const guarded: Stage = {
+  return {
     ...stage,
     apply(view, input) {
       const output = applyStage(stage, view, input);
@@ -158,7 +154,4 @@ function withinLimits(stage: Stage, estimator: TokenEstimator): Stage {
       return { ...output, view: cut.view, notes: [...(output.notes ?? []), ...(cut.notes ?? [])] };
     },
   };
-  const guards = limited.get(stage) ?? new WeakMap<TokenEstimator, Stage>();
-  limited.set(stage, guards.set(estimator, guarded));
-  return guarded;
 }

@@ -6,11 +6,11 @@ import type { SessionView } from '../core/views/session-view.ts';
  *
  *     messages ──curate──▶ selection ──check, repair──▶ request
  *        ▲                    │ needs a summary?
- *        └──── the loop makes and records it, calls again (D56); one that is wanted ahead of time is made in the background
+ *        └──── the loop makes and records it, calls again; one that is wanted ahead of time is made in the background
  *
  * Contract: `curate` is pure, and deterministic from the messages: the same conversation leads to the same output, with or
  * without `context.previous`, before and after a crash. It keeps the leading system messages. A call whose result it drops is sent
- * with a short placeholder (D65); whatever else it gets wrong is repaired before the request is sent (D32). It changes neither
+ * with a short placeholder; whatever else it gets wrong is repaired before the request is sent. It changes neither
  * messages nor record.
  */
 export interface HistoryManager {
@@ -45,12 +45,25 @@ export interface Curation {
 /** What a manager may look at beside the messages; `{}` is a valid context. */
 export interface CurationContext {
   readonly session?: SessionView;
+  /** The prompt of the request; the loop always gives it. */
+  readonly prompt?: CurationPrompt;
   readonly limits?: Limits;
   /** This manager's output for an earlier stage of the same conversation. */
   readonly previous?: Curation;
   readonly preserve?: Preserve;
-  /** Summaries that were made and recorded, by the key of their request (D56). */
+  /** Summaries that were made and recorded, by the key of their request. */
   readonly summaries?: (key: string) => string | undefined;
+}
+
+/** The prompt that a request is made for. Its system message is among the messages, with the parameters filled in. */
+export interface CurationPrompt {
+  readonly ns: string;
+  readonly key: string;
+  /** `ns/key`. */
+  readonly name: string;
+  /** The instructions as they are defined, with `{{name}}`. */
+  readonly instructions: string;
+  readonly tools: readonly { readonly name: string; readonly description: string }[];
 }
 
 /** What the caller knows about the model of the request. */
@@ -59,9 +72,11 @@ export interface Limits {
   readonly model?: string;
   /** The most tokens that a request may hold. */
   readonly maxTokens?: number;
+  /** What the model can write in one response, for managers that leave room for it. */
+  readonly maxOutputTokens?: number;
 }
 
-/** What must stay in the request, beside what always does (D31). */
+/** What must stay in the request, beside what always does. */
 export interface Preserve {
   /** Ids of messages; each keeps its whole group. */
   readonly messages?: readonly string[];
@@ -73,7 +88,7 @@ export interface Preserve {
 
 /** A wish for a summary of consecutive messages. */
 export interface SummaryRequest {
-  /** The range and the parameters: the same wish finds the same summary again (D56). */
+  /** The range and the parameters: the same wish finds the same summary again. */
   readonly key: string;
   /** Ids of the first and the last message that the summary stands for. */
   readonly from: string;

@@ -7,31 +7,26 @@ import { isBlank } from '../formats/message-parts.ts';
  * conversation, so that checking a request costs what the request costs and not what the conversation does.
  */
 export class Origin {
-  readonly messages: readonly ConversationMessage[];
-  readonly #own: ConversationMessage[];
+  readonly #messages: ConversationMessage[] = [];
   /** Almost every id stands once; the array is for the others. */
   readonly #positions = new Map<string, number | number[]>();
-  #indexed = 0;
 
   constructor(messages: readonly ConversationMessage[]) {
-    this.#own = messages.slice();
-    this.messages = this.#own;
-    this.#index();
+    this.grow(messages);
+  }
+
+  get messages(): readonly ConversationMessage[] {
+    return this.#messages;
   }
 
   /** Takes in what a conversation has grown by. */
   grow(messages: readonly ConversationMessage[]): void {
-    for (let i = this.#own.length; i < messages.length; i++) this.#own.push(messages[i] as ConversationMessage);
-    this.#index();
-  }
-
-  #index(): void {
-    for (; this.#indexed < this.#own.length; this.#indexed++) {
-      const id = this.#own[this.#indexed]?.id ?? '';
-      const known = this.#positions.get(id);
-      if (known === undefined) this.#positions.set(id, this.#indexed);
-      else if (typeof known === 'number') this.#positions.set(id, [known, this.#indexed]);
-      else known.push(this.#indexed);
+    for (let i = this.#messages.length; i < messages.length; i++) {
+      const message = messages[i] as ConversationMessage;
+      this.#messages.push(message);
+      const known = this.#positions.get(message.id);
+      if (typeof known === 'object') known.push(i);
+      else this.#positions.set(message.id, known === undefined ? i : [known, i]);
     }
   }
 
@@ -74,7 +69,7 @@ export class Origin {
   }
 
   /** The position of the newest user or assistant message with content; -1 without one. */
-  newestSaid(): number {
+  newestWithContent(): number {
     return this.messages.findLastIndex(
       (message) => (message.role === 'user' || message.role === 'assistant') && !isBlank(message),
     );

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { HoldfastError } from '../core/errors.ts';
-import type { DocumentRenderer } from '../transcripts/export/document-renderer.ts';
 import {
+  type DocumentRenderer,
   type ExportedConversation,
   type ExportOptions,
   type ExportSource,

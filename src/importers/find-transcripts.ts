@@ -3,8 +3,7 @@ import { stat } from 'node:fs/promises';
 import { messageOf } from '../core/errors.ts';
 import type { Architecture } from '../transcripts/agent-names.ts';
 import { isUnreadable, resolvePath } from './safe-files.ts';
-import type { ReportProblem, SearchProblem } from './search-problem.ts';
-import type { FileOrFolder, FindSessions, FoundSession } from './transcript-source.ts';
+import type { FileOrFolder, FindSessions, FoundSession, ReportProblem, SearchProblem } from './transcript-source.ts';
 import { entriesOf, TRANSCRIPT_SOURCES, type TranscriptSources } from './transcript-sources.ts';
 import { SEARCH_DEPTH, searchedFolders, walkFolder } from './walk-folder.ts';
 

@@ -1,7 +1,7 @@
 /** Reads transcripts of any size, one event at a time. */
 import type { ConversationEvent } from '../conversation/events.ts';
 import type { TranscriptDiagnostics } from '../transcripts/diagnostics.ts';
-import { locateTranscript, type TranscriptOptions } from './locate-transcript.ts';
+import { locateTranscript, type TranscriptOptions } from './load-transcript.ts';
 import type { OnDiagnostics } from './transcript-source.ts';
 import { TRANSCRIPT_SOURCES, type TranscriptSources } from './transcript-sources.ts';
 

@@ -9,7 +9,7 @@ import { type FileHandle, open, readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { HoldfastError, messageOf } from '../core/errors.ts';
 import { isRecord } from '../core/log/message-problem.ts';
-import type { ReportProblem } from './search-problem.ts';
+import type { ReportProblem } from './transcript-source.ts';
 
 /** Whether an id may be part of a file's name: no separators, no dots. */
 export function isSafeId(id: string): boolean {
@@ -86,19 +86,10 @@ export function isUnreadable(error: unknown): boolean {
   return isRecord(cause) && typeof cause.syscall === 'string';
 }
 
-/** The first bytes of a file as text, one character per byte. */
-export async function readHead(path: string, bytes: number): Promise<string> {
-  const handle = await openFile(path);
-  try {
-    const head = Buffer.alloc(bytes);
-    const { bytesRead } = await handle.read(head, 0, bytes, 0);
-    return head.toString('latin1', 0, bytesRead);
-  } finally {
-    await handle.close();
-  }
-}
-
-/** `readHead`, synchronously: for many small files, a round trip to Node's thread pool takes longer than the reading. */
+/**
+ * The first bytes of a file as text, one character per byte. Synchronous: for many small files, a round trip to Node's thread pool takes longer than
+ * the reading.
+ */
 export function readHeadSync(path: string, bytes: number): string {
   const fd = openFileSync(path);
   try {

@@ -4,7 +4,20 @@ import type { Json } from '../transcripts/json-access.ts';
 import type { RawTranscript } from '../transcripts/raw-transcript.ts';
 import type { TranscriptFormat } from '../transcripts/transcript-format.ts';
 
-import type { ReportProblem } from './search-problem.ts';
+/** A file or a folder that a search could not read. */
+export interface SearchProblem {
+  /**
+   * `unreadable`: no permission, or it disappeared. `too-large`: it has to be read as one text and is too large for that. `name-not-utf8`: its
+   * name has no form as text, so it cannot be named here.
+   */
+  readonly code: 'unreadable' | 'too-large' | 'name-not-utf8';
+  /** The path. Bytes of a name that are not UTF-8 are replaced. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Receives what could not be read. */
+export type ReportProblem = (problem: SearchProblem) => void;
 
 /** A file, or a folder with the names of its subfolders. The path contains no symbolic links. */
 export type FileOrFolder =
@@ -126,4 +139,25 @@ export async function* readLoaded(
   const { events, diagnostics } = source.format.toEvents(await source.load(place));
   onDiagnostics(() => diagnostics);
   yield events;
+}
+
+/** How many events a batch has at least, except the last. */
+const BATCH = 64;
+
+/** Joins the events of a conversion into batches. The conversion yields a promise where it needs to read more of a file first. */
+export async function* inBatches(
+  steps: Iterable<readonly ConversationEvent[] | Promise<unknown>>,
+): AsyncGenerator<readonly ConversationEvent[]> {
+  let batch: ConversationEvent[] = [];
+  for (const step of steps) {
+    if (step instanceof Promise) {
+      await step;
+      continue;
+    }
+    for (const event of step) batch.push(event);
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  yield batch;
 }

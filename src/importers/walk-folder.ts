@@ -1,8 +1,7 @@
 /** Walks a folder and the folders below it: the one walk of searches, imports and listings. */
 import { join } from 'node:path';
 import { readEntries, subfoldersOf } from './safe-files.ts';
-import type { ReportProblem } from './search-problem.ts';
-import type { FileOrFolder, TranscriptSource } from './transcript-source.ts';
+import type { FileOrFolder, ReportProblem, TranscriptSource } from './transcript-source.ts';
 
 /** How deep sessions are looked for. */
 export const SEARCH_DEPTH = 8;

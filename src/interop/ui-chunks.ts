@@ -2,7 +2,7 @@
 import type { Attachment, ConversationBlock, TextBlock } from '../conversation/blocks.ts';
 import type { ConversationEvent } from '../conversation/events.ts';
 import { mediaUrl } from '../formats/media.ts';
-import { INTERRUPTED } from '../transcripts/own-log/interrupted-blocks.ts';
+import { INTERRUPTED } from '../transcripts/own-log/draft-blocks.ts';
 
 /** A chunk of a UI message stream. Its `type` says which fields it has. */
 export interface UiChunk {

@@ -7,13 +7,13 @@
  * Chunks cannot take text back, except for the whole current step (`reset-step`). So a draft that is replaced, after a retry or a
  * crash, resets the step and sends what is left of it again. The text of an evaluation that was stopped stays.
  */
-import type { ConversationBlock, TextBlock, ToolUseBlock } from '../conversation/blocks.ts';
+import type { ConversationBlock, SessionConversationState, TextBlock, ToolUseBlock } from '../conversation/blocks.ts';
 import { type ConversationEvent, MAIN_CONVERSATION } from '../conversation/events.ts';
 import { createConversationState } from '../conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../conversation/reduce-conversation.ts';
 import { findBlock } from '../conversation/selectors.ts';
-import type { SessionConversationState } from '../conversation/state.ts';
 import { type EvaluationSuspended, isBuiltInEvent } from '../core/log/events.ts';
+import { callKey } from '../core/log/messages.ts';
 import type { TailEvent, TailItem } from '../core/log/tail.ts';
 import { BLOCK_PART } from '../transcripts/ai-sdk-ui.ts';
 import { type LogConverter, logConverter } from '../transcripts/own-log.ts';
@@ -180,24 +180,14 @@ export class UiMessageStream {
       case 'tool_use':
         this.#updateCall(block);
         break;
-      case 'tool_result':
-        if (!this.#sent.has(block.toolUseId)) this.#sendData(block);
-        else if (block.isError) {
-          this.#chunks.push({
-            type: 'tool-output-error',
-            toolCallId: block.toolUseId,
-            errorText: block.output,
-            dynamic: true,
-          });
-        } else {
-          this.#chunks.push({
-            type: 'tool-output-available',
-            toolCallId: block.toolUseId,
-            output: block.output,
-            dynamic: true,
-          });
-        }
+      case 'tool_result': {
+        const { toolUseId: toolCallId, output, isError } = block;
+        if (!this.#sent.has(toolCallId)) this.#sendData(block);
+        else if (isError)
+          this.#chunks.push({ type: 'tool-output-error', toolCallId, errorText: output, dynamic: true });
+        else this.#chunks.push({ type: 'tool-output-available', toolCallId, output, dynamic: true });
         break;
+      }
       case 'user_message':
         this.#chunks.push({ type: 'steering-message', id: block.id, parts: steeringParts(block) });
         break;
@@ -210,8 +200,7 @@ export class UiMessageStream {
     const { id, content, status, attachments = [] } = block;
     let sent = this.#sent.get(id);
     if (!sent) {
-      sent = { text: '', isOpen: content !== '' || attachments.length === 0, isUnsure: false, isInputSent: false };
-      this.#sent.set(id, sent);
+      sent = this.#open(id, content !== '' || attachments.length === 0);
       if (sent.isOpen) this.#chunks.push({ type: `${kindOf(block)}-start`, id });
       this.#chunks.push(...fileChunks(attachments));
     }
@@ -223,8 +212,7 @@ export class UiMessageStream {
     const { id: toolCallId, toolName, input, inputText = '', message } = block;
     let sent = this.#sent.get(toolCallId);
     if (!sent) {
-      sent = { text: '', isOpen: true, isUnsure: false, isInputSent: false };
-      this.#sent.set(toolCallId, sent);
+      sent = this.#open(toolCallId, true);
       this.#chunks.push({ type: 'tool-input-start', toolCallId, toolName, dynamic: true });
     }
     if (sent.isInputSent) return;
@@ -236,6 +224,12 @@ export class UiMessageStream {
     sent.isInputSent = true;
     sent.isOpen = false;
     this.#chunks.push({ type: 'tool-input-available', toolCallId, toolName, input: input ?? inputText, dynamic: true });
+  }
+
+  #open(id: string, isOpen: boolean): SentPart {
+    const sent = { text: '', isOpen, isUnsure: false, isInputSent: false };
+    this.#sent.set(id, sent);
+    return sent;
   }
 
   /** Sends what a block has beyond what was sent; false when it has something else, or less. */
@@ -321,8 +315,7 @@ export class UiMessageStream {
     if (reason === 'CANCELLED') this.#stop();
     else if (reason !== 'APPROVAL_REQUIRED') this.#fail(message);
     else {
-      for (const { evaluationId, turn, callId } of pending) {
-        const toolCallId = `${evaluationId}/${turn}/${callId}`;
+      for (const toolCallId of pending.map(callKey)) {
         if (!this.#sent.has(toolCallId)) continue; // a call of a child conversation is no part of this message
         this.#chunks.push({ type: 'tool-approval-request', approvalId: toolCallId, toolCallId });
       }

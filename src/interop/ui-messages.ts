@@ -1,13 +1,13 @@
-import type { ConversationBlock } from '../conversation/blocks.ts';
-import type { SessionConversationState } from '../conversation/state.ts';
+import type { ConversationBlock, SessionConversationState } from '../conversation/blocks.ts';
 import type { CallState } from '../core/fold/evaluations.ts';
 import type { InputContent } from '../core/log/events.ts';
+import { callKey } from '../core/log/messages.ts';
 import type { SessionView } from '../core/views/session-view.ts';
 import { LossReport } from '../formats/losses.ts';
 import { mediaUrl } from '../formats/media.ts';
 import { BLOCK_PART, type UIMessage, type UIMessagePart } from '../transcripts/ai-sdk-ui.ts';
 import { uiMessages } from '../transcripts/export/ui-messages.ts';
-import { INTERRUPTED } from '../transcripts/own-log/interrupted-blocks.ts';
+import { INTERRUPTED } from '../transcripts/own-log/draft-blocks.ts';
 
 /**
  * The UI messages that `useChat` starts with. A response that is being made is left out: the stream brings it. Ids are those of the stream,
@@ -30,7 +30,7 @@ export function shownUiMessages(session: SessionView, state: SessionConversation
     session
       .pending()
       .filter(isWaiting)
-      .map((call) => [nameOf(call), call]),
+      .map((call) => [callKey(call), call]),
   );
   const used = new Set<string>();
   let evaluationId: string | undefined;
@@ -58,10 +58,6 @@ export function shownUiMessages(session: SessionView, state: SessionConversation
 
 function isWaiting({ status, approvalRequest, approval }: CallState): boolean {
   return status === 'pending' && approvalRequest !== undefined && approval === undefined;
-}
-
-function nameOf({ evaluationId, turn, callId }: CallState): string {
-  return `${evaluationId}/${turn}/${callId}`;
 }
 
 /** A call as the stream shows it: one that waits requests its approval, one that was cut off while it was written is not shown. */

@@ -88,23 +88,19 @@ export function aiSdkModel(languageModel: AiSdkLanguageModel, options: AiSdkMode
     provider,
     modelId,
     async *stream(request) {
-      const { signal } = request;
-      signal?.throwIfAborted();
+      request.signal?.throwIfAborted();
+      const context = { languageModel, version, options, rules, request };
       const collector = new ResponseCollector({ rules, turn: request.turn });
       const paused: ConversationMessage[] = [];
       for (let pauses = 0; ; pauses++) {
-        const call = (prompt: LanguageModelV4Message[]): PromiseLike<Opened> => {
-          const callOptions = optionsFor(version, callOptionsFor(prompt, { request, options, provider, rules }));
-          return languageModel.doStream(callOptions as never);
-        };
-        const opened = await open(call, { messages: [...request.messages, ...paused], rules, signal });
-        yield* listen(opened, { collector, signal, onWarning: options.onWarning });
+        const opened = await open(context, [...request.messages, ...paused]);
+        yield* readParts(context, opened, collector);
         if (collector.finish?.raw !== 'pause_turn' || pauses === MAX_PAUSES) break;
         paused.length = 0;
-        paused.push(saidSoFar(collector, request));
+        paused.push(pausedMessage(collector, request));
         collector.continue();
       }
-      yield { type: 'finish', answer: collector.answer() };
+      yield { type: 'finish', answer: collector.response() };
     },
   };
 }
@@ -147,18 +143,22 @@ function versionOf(languageModel: AiSdkLanguageModel): SpecificationVersion {
 
 type Opened = Awaited<ReturnType<AiSdkLanguageModel['doStream']>>;
 
+/** One request of one model. */
+interface RequestContext {
+  readonly languageModel: AiSdkLanguageModel;
+  readonly version: SpecificationVersion;
+  readonly options: AiSdkModelOptions;
+  readonly rules: ProviderRules;
+  readonly request: ModelRequest;
+}
+
 /** Opens the stream; when the provider refuses the reasoning that is sent back, opens it once more without reasoning. */
-async function open(
-  call: (prompt: LanguageModelV4Message[]) => PromiseLike<Opened>,
-  options: {
-    readonly messages: readonly ConversationMessage[];
-    readonly rules: ProviderRules;
-    readonly signal: AbortSignal | undefined;
-  },
-): Promise<Opened> {
-  const { messages, rules, signal } = options;
+async function open(context: RequestContext, messages: readonly ConversationMessage[]): Promise<Opened> {
+  const { languageModel, version, rules } = context;
+  const { signal } = context.request;
   const ask = async (prompt: LanguageModelV4Message[]): Promise<Opened> => {
-    const asked = Promise.resolve(call(prompt));
+    const callOptions = optionsFor(version, callOptionsFor(context, prompt));
+    const asked = Promise.resolve(languageModel.doStream(callOptions as never));
     try {
       return await untilAborted(asked, signal);
     } catch (error) {
@@ -185,15 +185,11 @@ function hasReasoning({ role, content }: LanguageModelV4Message): boolean {
   return role === 'assistant' && content.some((part) => part.type === 'reasoning');
 }
 
-async function* listen(
+async function* readParts(
+  { options, request: { signal } }: RequestContext,
   opened: Opened,
-  options: {
-    readonly collector: ResponseCollector;
-    readonly signal: AbortSignal | undefined;
-    readonly onWarning: AiSdkModelOptions['onWarning'];
-  },
+  collector: ResponseCollector,
 ): AsyncIterable<ModelPart> {
-  const { collector, signal, onWarning } = options;
   const reader = opened.stream.getReader();
   // Ends a read that is waiting, even if the provider does not heed the signal.
   const cancel = (): void => void reader.cancel(signal?.reason).catch(() => undefined);
@@ -204,8 +200,8 @@ async function* listen(
       signal?.throwIfAborted();
       if (done) break;
       if (value.type === 'error') throw value.error;
-      if (value.type === 'stream-start') for (const warning of value.warnings) onWarning?.(warning);
-      yield* collector.hear(value);
+      if (value.type === 'stream-start') for (const warning of value.warnings) options.onWarning?.(warning);
+      yield* collector.receive(value);
     }
     if (!collector.finish || collector.finish.cut) {
       throw new ModelError('the connection ended before the response did', { retryable: true });
@@ -220,23 +216,10 @@ async function* listen(
 }
 
 function callOptionsFor(
+  { request, options, rules, languageModel: { provider } }: RequestContext,
   prompt: LanguageModelV4Message[],
-  context: {
-    readonly request: ModelRequest;
-    readonly options: AiSdkModelOptions;
-    readonly provider: string;
-    readonly rules: ProviderRules;
-  },
 ): LanguageModelV4CallOptions {
-  const { request, provider } = context;
-  const {
-    tools: providerTools = {},
-    providerOptions,
-    onWarning: _,
-    stopSequences,
-    headers,
-    ...settings
-  } = context.options;
+  const { tools: providerTools = {}, providerOptions, onWarning: _, stopSequences, headers, ...settings } = options;
   const tools: NonNullable<LanguageModelV4CallOptions['tools']> = [];
   const fromProvider = (name: string, { id, args }: ProviderTool): void => {
     tools.push({ type: 'provider', id: id as `${string}.${string}`, name, args: { ...args } });
@@ -247,7 +230,7 @@ function callOptionsFor(
     else tools.push({ type: 'function', name, description, inputSchema: { ...inputSchema } });
   }
   for (const [name, tool] of Object.entries(providerTools)) fromProvider(name, tool);
-  const offered = tools.length > 0 || !context.rules.api.declaredTools ? tools : formerTools(prompt);
+  const offered = tools.length > 0 || !rules.api.declaredTools ? tools : formerTools(prompt);
   const merged = { ...defaultsOf(provider, request) };
   for (const [key, value] of Object.entries(providerOptions ?? {})) merged[key] = { ...merged[key], ...value };
   const hasOptions = Object.values(merged).some((fields) => Object.keys(fields).length > 0);
@@ -294,8 +277,8 @@ function defaultsOf(provider: string, { output }: ModelRequest): Record<string, 
 }
 
 /** A paused turn as a message: the content so far is sent back for the provider to continue. */
-function saidSoFar(collector: ResponseCollector, request: ModelRequest): AssistantMessage {
-  const { content, toolCalls } = collector.answer();
+function pausedMessage(collector: ResponseCollector, request: ModelRequest): AssistantMessage {
+  const { content, toolCalls } = collector.response();
   return {
     id: 'paused',
     evaluationId: request.evaluationId,

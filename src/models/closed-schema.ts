@@ -1,3 +1,5 @@
+import { isRecord } from '../core/log/message-problem.ts';
+
 /** What OpenAI does not take in a strict schema. */
 const NOT_STRICT = ['oneOf', 'allOf', 'not', 'if', 'dependentRequired', 'dependentSchemas', 'patternProperties'];
 
@@ -65,7 +67,7 @@ function someSchema(schema: Schema, matches: (schema: Schema) => boolean): boole
 
 /** Replaces the schemas directly inside a schema. */
 function mapSchemas(schema: Schema, replace: (schema: Schema) => Schema): Schema {
-  const one = (value: unknown): unknown => (isSchema(value) ? replace(value) : value);
+  const one = (value: unknown): unknown => (isRecord(value) ? replace(value) : value);
   const result: Record<string, unknown> = { ...schema };
   for (const keyword of HOLDS_SCHEMAS) {
     const value = schema[keyword];
@@ -73,13 +75,9 @@ function mapSchemas(schema: Schema, replace: (schema: Schema) => Schema): Schema
   }
   for (const keyword of HOLDS_NAMED_SCHEMAS) {
     const named = schema[keyword];
-    if (isSchema(named))
+    if (isRecord(named))
       result[keyword] = Object.fromEntries(Object.entries(named).map(([name, value]) => [name, one(value)]));
   }
-  if (isSchema(schema.additionalProperties)) result.additionalProperties = replace(schema.additionalProperties);
+  if (isRecord(schema.additionalProperties)) result.additionalProperties = replace(schema.additionalProperties);
   return result;
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,8 +2,7 @@ import { HoldfastError } from '../core/errors.ts';
 import type { AssistantMessage, ConversationMessage, ReasoningPart, TextPart, ToolCall } from '../core/log/messages.ts';
 import type { Usage } from '../core/log/usage.ts';
 import { type Model, ModelError, type ModelPart, type ModelRequest, type ModelResponse } from '../ports/model.ts';
-import { isRetryableStatus } from './retryable.ts';
-import { isTooLong } from './too-long.ts';
+import { isRetryableStatus, isTooLong } from './refusals.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /**
@@ -58,7 +57,7 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
     modelId,
     stream(request) {
       const { signal } = request;
-      let response: Said | undefined;
+      let response: StreamedTurn | undefined;
       let count = 0;
       const next = async (): Promise<IteratorResult<ModelPart, undefined>> => {
         signal?.throwIfAborted();
@@ -79,12 +78,12 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
     },
   };
 
-  function respond(request: ModelRequest): Said | Promise<Said> {
+  function respond(request: ModelRequest): StreamedTurn | Promise<StreamedTurn> {
     const turn = typeof script === 'function' ? script(request) : script[request.turn - 1];
-    return turn instanceof Promise ? turn.then((resolved) => said(resolved, request)) : said(turn, request);
+    return turn instanceof Promise ? turn.then((resolved) => streamed(resolved, request)) : streamed(turn, request);
   }
 
-  function said(turn: ScriptedTurn | undefined, request: ModelRequest): Said {
+  function streamed(turn: ScriptedTurn | undefined, request: ModelRequest): StreamedTurn {
     if (turn === undefined) {
       const length = typeof script === 'function' ? 'no turn for it' : `${script.length} turns`;
       throw new ModelError(`the script has ${length}, and turn ${request.turn} was requested; add a turn to it`, {
@@ -98,12 +97,12 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
 type TurnParts = Exclude<ScriptedTurn, string>;
 
 /** What a turn of the script streams, and the error that it ends with, if it does. */
-interface Said {
+interface StreamedTurn {
   readonly parts: readonly ModelPart[];
   readonly error?: ModelError;
 }
 
-function read(turn: TurnParts, request: ModelRequest, modelId: string): Said {
+function read(turn: TurnParts, request: ModelRequest, modelId: string): StreamedTurn {
   const parts: ModelPart[] = [];
   const content: (ReasoningPart | TextPart)[] = [];
   for (const type of ['reasoning', 'text'] as const) {

@@ -7,11 +7,12 @@
  * `logConverter` and `reduceConversationEvents` fold everything that arrived within a frame, then listeners are notified once. Connecting
  * and disconnecting wait for the current task to end, so that a component that React mounts twice opens one connection.
  */
+
+import type { SessionConversationState } from '../conversation/blocks.ts';
 import type { ConversationEvent } from '../conversation/events.ts';
 import { createConversationState } from '../conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../conversation/reduce-conversation.ts';
 import { reviveConversationState } from '../conversation/revive.ts';
-import type { SessionConversationState } from '../conversation/state.ts';
 import type { CallState } from '../core/fold/evaluations.ts';
 import type { QueuedInput } from '../core/views/views.ts';
 import type { AnySession } from '../session/session.ts';

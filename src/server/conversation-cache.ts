@@ -1,7 +1,7 @@
+import type { SessionConversationState } from '../conversation/blocks.ts';
 import type { ConversationEvent } from '../conversation/events.ts';
 import { createConversationState } from '../conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../conversation/reduce-conversation.ts';
-import type { SessionConversationState } from '../conversation/state.ts';
 import type { SessionEvent } from '../core/log/events.ts';
 import type { TailItem } from '../core/log/tail.ts';
 import { conversationOf } from '../importers/kept/load-imported.ts';

@@ -72,7 +72,8 @@ async function storeAt(address: string, { readOnly, schema }: OpenStoreOptions):
 function withSessions(store: Store): SessionStore {
   if ('session' in store) return store as SessionStore;
   const session: SessionStore['session'] = (id, options) => openSession({ ...options, store, id } as never);
-  return Object.defineProperty(store, 'session', { value: session }) as SessionStore;
+  // Configurable, so that a proxy around the store may replace it.
+  return Object.defineProperty(store, 'session', { value: session, configurable: true }) as SessionStore;
 }
 
 function hidePassword(address: string): string {

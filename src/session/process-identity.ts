@@ -93,11 +93,11 @@ export function startTimeByPs(pid: number): string | undefined {
   try {
     const options = { encoding: 'utf8', env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' } } as const;
     const { execFileSync } = lateModule('node:child_process');
-    const told = execFileSync('ps', ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)], {
+    const printed = execFileSync('ps', ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)], {
       ...options,
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    const [, stat, started] = /^(\S+)\s+(.+?)\s*$/.exec(told.trim()) ?? [];
+    const [, stat, started] = /^(\S+)\s+(.+?)\s*$/.exec(printed.trim()) ?? [];
     return stat?.startsWith('Z') ? 'ended' : started;
   } catch {
     return undefined; // no such process, or no such program

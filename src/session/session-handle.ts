@@ -1,10 +1,9 @@
 import { HoldfastError, messageOf } from '../core/errors.ts';
-import { findCall } from '../core/fold/evaluations.ts';
 import { createFold, type Fold, type SessionState } from '../core/fold/fold.ts';
 import { type AnySlice, type EventIn, heldBy, type StateOf } from '../core/fold/slices.ts';
 import { MAX_SNAPSHOT_DEPTH, parseSnapshot, type Snapshot } from '../core/fold/snapshot.ts';
 import type { InputContent, SessionDescribed, SessionEvent } from '../core/log/events.ts';
-import type { CallRef, ConversationMessage } from '../core/log/messages.ts';
+import type { ConversationMessage } from '../core/log/messages.ts';
 import type { TailItem } from '../core/log/tail.ts';
 import type { SessionSummary } from '../core/summary/session-summary.ts';
 import { itemsOf } from '../core/views/session-view.ts';
@@ -12,19 +11,18 @@ import { unknownSlice } from '../core/views/state-view.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { systemClock } from '../stores/system-clock.ts';
-import type { LoopAppendOptions, LoopKnowledge } from './append/append-for-loop.ts';
+import type { AnyEvent, LoopAppendOptions, LoopKnowledge } from './append/append-for-loop.ts';
 import { type AppendEntryOptions, AppendQueue } from './append/append-queue.ts';
 import { EventIntake } from './append/event-intake.ts';
 import { noteAppend, runTransaction } from './append/run-transaction.ts';
-import { type InboxAccess, type SendOptions, type SentInput, sendInput, withdrawInput } from './append/send-input.ts';
+import { type InputTarget, type SendOptions, type SentInput, sendInput, withdrawInput } from './append/send-input.ts';
 import { StagedSession } from './append/staged-session.ts';
 import { uniqueId } from './append/unique-id.ts';
 import { eraseMessage } from './change/erase-message.ts';
 import { forkSession } from './change/fork-session.ts';
 import { DecidableSession } from './people/decidable-session.ts';
 import { resolveContents, restoredContents, sha256 } from './read/contents.ts';
-import { FoldedLog } from './read/folded-log.ts';
-import { HeldContents } from './read/held-contents.ts';
+import { FoldedLog, missingSlices } from './read/folded-log.ts';
 import { type EventListener, Listeners, type SliceObserver } from './read/live.ts';
 import { restoredSlices } from './read/restored-slices.ts';
 import { SessionSnapshots } from './read/session-snapshots.ts';
@@ -45,8 +43,6 @@ import type {
 /** Events of a program's append are copied and checked. */
 const NOTHING_KNOWN: LoopKnowledge = {};
 
-type AnyEvent = { readonly type: string; readonly [field: string]: unknown };
-
 /** The session that `openSession` returns; `Session` documents its contract. */
 export class SessionHandle<Slices extends readonly AnySlice[]> extends DecidableSession implements Session<Slices> {
   readonly id: string;
@@ -60,11 +56,10 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
   readonly #report: (error: unknown) => void;
   readonly #listeners: Listeners;
   readonly #log: FoldedLog;
+  #adding: Promise<void> = Promise.resolve();
   readonly #intake: EventIntake;
   readonly #queue: AppendQueue;
   readonly #snapshots: SessionSnapshots;
-  readonly #held = new HeldContents();
-  #inbox: InboxAccess | undefined;
   #unwatch: (() => void) | undefined;
   #closing: Promise<void> | undefined;
   /** This handle commits nothing more: readers that follow it have received its last event. */
@@ -125,10 +120,9 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
     this.#log = log;
     this.#listeners = parts.listeners;
     this.#report = parts.report;
-    this.#snapshots = new SessionSnapshots(this, { log, held: this.#held, report: parts.report });
-    const isRedacted = (call: CallRef): boolean =>
-      findCall(log.state.record.evaluations, call)?.argumentsRedacted === true;
-    this.#intake = new EventIntake({ ...options, clock, isRedacted, hold: (contents) => this.#held.hold(contents) });
+    this.#snapshots = new SessionSnapshots(this, { log, report: parts.report });
+    const hold = this.#snapshots.hold.bind(this.#snapshots);
+    this.#intake = new EventIntake({ ...options, clock, log, hold });
     this.#queue = new AppendQueue(
       {
         store,
@@ -156,7 +150,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
   }
 
   dispatch<const Type extends string>(event: Dispatched<Slices, Type>): Promise<{ readonly seq: number }> {
-    return this.append([event as AnyEvent]);
+    return this.#append([event as AnyEvent], {}, NOTHING_KNOWN, { declared: true });
   }
 
   append(events: readonly AnyEvent[], options: SessionAppendOptions = {}): Promise<{ readonly seq: number }> {
@@ -172,57 +166,50 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
     events: readonly AnyEvent[],
     options: AppendEntryOptions,
     { now, plain, discarded = 0 }: LoopKnowledge,
+    { declared = false } = {},
   ): Promise<{ readonly seq: number }> {
     try {
       this.#assertWritable();
       if (events.length === 0) return Promise.resolve({ seq: this.seq });
       noteAppend(this.store, this.id);
       const ready = this.#intake.accept(discarded > 0 ? this.#intake.markFirst(events, discarded) : events, plain);
+      if (declared) ready.events.forEach(this.#intake.checkDeclared, this.#intake);
       return this.#queue.append(ready, options, now);
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  /** Not part of `Session`: `addSlices` calls it. */
-  async addSlices(slices: readonly AnySlice[]): Promise<void> {
-    const known = new Map(this.#log.slices.map((slice) => [slice.name, slice]));
-    const added = slices.filter(({ name }) => !known.has(name));
-    const other = slices.find((slice) => known.has(slice.name) && known.get(slice.name) !== slice);
-    if (other) {
-      throw new HoldfastError(
-        'INVALID_ARGUMENT',
-        `session ${this.id} was opened with another slice called "${other.name}" than a tool of the agent uses; define it once and give both the same one, or rename one`,
-      );
-    }
-    if (added.length > 0) await this.#log.addSlices(added, this.#createFold([...this.#log.slices, ...added]));
+  /** Not part of `Session`: `addSlices` calls it. One call after the other, so that each knows what the one before has added. */
+  addSlices(slices: readonly AnySlice[]): Promise<void> {
+    const added = this.#adding.then(() => {
+      const missing = missingSlices(this.id, this.#log.slices, slices);
+      if (missing.length > 0) return this.#log.addSlices(missing, this.#createFold([...this.#log.slices, ...missing]));
+    });
+    this.#adding = added.catch(() => {});
+    return added;
   }
 
   send(input: string | InputContent, options: SendOptions = {}): Promise<SentInput> {
-    this.#inbox ??= this.#inboxAccess();
-    return sendInput(this.#inbox, input, options);
+    return sendInput(this.#inputs, input, options);
   }
 
   withdraw(inputId: string, options: { readonly by?: string } = {}): Promise<boolean> {
-    this.#inbox ??= this.#inboxAccess();
-    return withdrawInput(this.#inbox, inputId, options);
+    return withdrawInput(this.#inputs, inputId, options);
   }
 
-  #inboxAccess(): InboxAccess {
-    return {
-      id: this.id,
-      state: () => this.state,
-      refresh: () => this.refresh(),
-      accept: (event, plain) => {
-        this.#assertWritable();
-        return this.#intake.accept([event], plain);
-      },
-      append: (accepted, guard) => {
-        noteAppend(this.store, this.id);
-        return this.#queue.append(accepted, { guard }, true);
-      },
-    };
-  }
+  readonly #inputs: InputTarget = {
+    state: () => this.state,
+    refresh: () => this.refresh(),
+    accept: (event, plain) => {
+      this.#assertWritable();
+      return this.#intake.accept([event], plain);
+    },
+    append: (accepted, guard) => {
+      noteAppend(this.store, this.id);
+      return this.#queue.append(accepted, { guard }, true);
+    },
+  };
 
   async transaction<T>(body: (tx: StagedSession<Slices>) => Promise<T> | T): Promise<T> {
     this.#assertWritable();
@@ -261,8 +248,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
     const { types, from } = options;
     this.#assertOpen();
     if (from !== undefined) checkFrom(from);
-    const seq = (): number => this.seq;
-    const read = (after: number): AsyncIterable<SessionEvent> => this.#log.read({ after });
+    const [seq, read] = [() => this.seq, (after: number) => this.#log.read({ after })];
     return this.#listening(this.#listeners.subscribe(listener as EventListener, { types, from, seq, read }));
   }
 
@@ -334,7 +320,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
     });
     const messages = (restored.slices.messages ?? []) as readonly ConversationMessage[];
     const contents = await restoredContents(this.store, snapshot, messages);
-    this.#held.hold(contents);
+    this.#snapshots.hold(contents);
     // Without a size limit: a restored conversation is one event, however long it is.
     const events = [this.#intake.prepare({ type: 'session/restored', ...restored }, MAX_SNAPSHOT_DEPTH)];
     await this.#queue.append({ events, contents });

@@ -37,13 +37,13 @@ export interface OpenSessionOptions<Slices extends readonly AnySlice[] = readonl
   readonly readOnly?: boolean;
   readonly clock?: Clock;
   /**
-   * Runs once on every event before it is appended: what it returns is what is recorded (D58). Tools still run with the exact arguments
-   * of a call: they are stored outside the log until the call ends (D77).
+   * Runs once on every event before it is appended: what it returns is what is recorded. Tools still run with the exact arguments
+   * of a call: they are stored outside the log until the call ends.
    */
   readonly redact?: (event: UnstoredEvent) => NewEvent;
   /**
    * Redacts a piece of a streamed text before it is stored as a draft. Pieces end at whitespace, so that no word is cut. Without it a
-   * session that has `redact` stores no drafts at all (D77).
+   * session that has `redact` stores no drafts at all.
    */
   readonly redactText?: (text: string) => string;
   /** The longest event, as JSON. */
@@ -56,16 +56,14 @@ export interface OpenSessionOptions<Slices extends readonly AnySlice[] = readonl
   readonly onError?: (error: unknown) => void;
 }
 
-/** An event as it is dispatched: of one of the session's slices, one of ours, or any other. */
-export type Dispatched<Slices extends readonly AnySlice[], Type extends string> = {
-  readonly type: Type;
-} & (Type extends BuiltInEvent['type']
-  ? Without<Extract<BuiltInEvent, { readonly type: Type }>, keyof EventEnvelope>
+/** An event as it is dispatched: of one of the session's slices, or built in. If the slices are not known here, of any type. */
+export type Dispatched<Slices extends readonly AnySlice[], Type extends string> = Type extends BuiltInEvent['type']
+  ? { readonly type: Type } & Without<Extract<BuiltInEvent, { readonly type: Type }>, keyof EventEnvelope>
   : string extends EventOf<Slices[number]>['type'] // the slices are not known here
-    ? Readonly<Record<string, unknown>>
+    ? { readonly type: Type } & Readonly<Record<string, unknown>>
     : Type extends EventOf<Slices[number]>['type']
-      ? Extract<EventOf<Slices[number]>, { readonly type: Type }>
-      : Readonly<Record<string, unknown>>);
+      ? { readonly type: Type } & Extract<EventOf<Slices[number]>, { readonly type: Type }>
+      : { readonly type: EventOf<Slices[number]>['type'] } & Readonly<Record<string, unknown>>;
 
 /** Options of `session.subscribe`. */
 export interface SubscribeOptions {
@@ -87,7 +85,7 @@ export interface EventsOptions {
   readonly drafts?: false;
 }
 
-/** Options of a tail: events and pieces of drafts in one stream, from whichever process writes them (D74). */
+/** Options of a tail: events and pieces of drafts in one stream, from whichever process writes them. */
 export interface TailOptions extends Omit<EventsOptions, 'drafts'> {
   readonly drafts: true;
   /**
@@ -112,7 +110,7 @@ export interface DraftPolicy {
   readonly hidesArguments?: true;
 }
 
-/** `strict` refuses a snapshot with slices that this session was not opened with (D6). */
+/** `strict` refuses a snapshot with slices that this session was not opened with. */
 export type RestoreOptions = Pick<ParseSnapshotOptions, 'strict' | 'maxLength'>;
 
 /**
@@ -130,14 +128,14 @@ export interface AnySession extends SessionView, SessionDecisions {
   readonly incarnation: number;
   readonly clock: Clock;
   readonly readOnly: boolean;
-  /** Whether text may be stored while it is being streamed, and what redacts it before (D77). */
+  /** Whether text may be stored while it is being streamed, and what redacts it before. */
   readonly drafts: DraftPolicy;
   /** The last seq folded. */
   readonly seq: number;
   /** Title, tags, metadata and the state of the newest evaluation; undefined before the first event. */
   readonly summary: SessionSummary | undefined;
 
-  /** Appends several events in one commit. */
+  /** Appends several events in one commit, of any type. */
   append(
     events: readonly { readonly type: string; readonly [field: string]: unknown }[],
     options?: SessionAppendOptions,
@@ -149,7 +147,7 @@ export interface AnySession extends SessionView, SessionDecisions {
    */
   transaction<T>(body: (tx: StagedSession) => Promise<T> | T): Promise<T>;
   /**
-   * Queues an input for whichever process runs the session, without a lease, and resolves when it is durable (D61). A `steer` joins the
+   * Queues an input for whichever process runs the session, without a lease, and resolves when it is durable. A `steer` joins the
    * running evaluation before its next request; one that is too late, and a `next`, begin an evaluation that continues the newest.
    * The same `id` again returns the first; with another text it is `KEY_REUSED`.
    */
@@ -175,7 +173,7 @@ export interface AnySession extends SessionView, SessionDecisions {
   snapshot(options?: { readonly contents?: false }): Snapshot;
   snapshot(options: { readonly contents: true }): Promise<Snapshot>;
   /**
-   * Puts the slices that roll back to where the snapshot has them; into an empty session also its conversation and its contents (D21).
+   * Puts the slices that roll back to where the snapshot has them; into an empty session also its conversation and its contents.
    * A session that has events takes only snapshots of itself.
    */
   restore(snapshot: Snapshot | string, options?: RestoreOptions): Promise<void>;
@@ -183,7 +181,7 @@ export interface AnySession extends SessionView, SessionDecisions {
   compact(): Promise<void>;
   /** Sets title and tags, and merges metadata (`null` removes a key). */
   describe(description: Pick<SessionDescribed, 'title' | 'tags' | 'metadata'>): Promise<void>;
-  /** Removes the content of a message from the log, keeping its place (D58). */
+  /** Removes the content of a message from the log, keeping its place. */
   eraseMessage(messageId: string, reason?: string): Promise<void>;
   /** The messages with their external content loaded. */
   resolve(messages: readonly ConversationMessage[]): Promise<readonly ConversationMessage[]>;
@@ -193,13 +191,16 @@ export interface AnySession extends SessionView, SessionDecisions {
 
 /** A session that knows its slices: dispatched events are checked against theirs, and events that are read have their fields. */
 export interface Session<Slices extends readonly AnySlice[] = readonly AnySlice[]> extends AnySession {
-  /** Appends an event. */
+  /**
+   * Appends an event that a slice of the session folds, or a built-in one; any other is `EVENT_INVALID`. To record an event that
+   * changes no state, declare it in a slice whose reducer returns the state as it is, or use `append`.
+   */
   dispatch<const Type extends string>(event: Dispatched<Slices, Type>): Promise<{ readonly seq: number }>;
   transaction<T>(body: (tx: StagedSession<Slices>) => Promise<T> | T): Promise<T>;
   subscribe(listener: EventListener<EventIn<Slices>>, options?: SubscribeOptions): () => void;
   events(options?: EventsOptions): AsyncIterable<EventIn<Slices>>;
   events(options: TailOptions): AsyncIterable<TailItem<EventIn<Slices>>>;
-  /** A session of its own that begins with this one's log, up to `at` if given (D55). */
+  /** A session of its own that begins with this one's log, up to `at` if given. */
   fork(options?: { readonly id?: string; readonly at?: number }): Promise<Session<Slices>>;
 }
 
@@ -217,7 +218,7 @@ const KNOWN: KnownOptions<OpenSessionOptions> = {
   onError: true,
 };
 
-/** Opens a session: restores it from its store, or begins it. Takes no lease and appends nothing (D51). */
+/** Opens a session: restores it from its store, or begins it. Takes no lease and appends nothing. */
 export async function openSession<const Slices extends readonly AnySlice[] = readonly []>(
   options: OpenSessionOptions<Slices>,
 ): Promise<Session<Slices>> {

@@ -1,38 +1,38 @@
 import { compareDraftPositions, type DraftPosition } from '../core/log/draft-position.ts';
-import { MAX_PROGRESS_LENGTH } from '../core/log/progress.ts';
-import type { DraftChunk, ReadDraftOptions } from '../ports/store.ts';
+import type { DraftRow, StoreBackend } from './shell/backend.ts';
 
-/** The chunks of one bounded draft, oldest first, and their length. */
-interface Bounded {
-  readonly chunks: DraftChunk[];
+type Parameters<Name extends 'writeDrafts' | 'readDrafts'> = globalThis.Parameters<StoreBackend[Name]>;
+
+/** The chunks of one limited draft, oldest first, and their length. */
+interface Limited {
+  readonly chunks: DraftRow[];
   length: number;
 }
 
 /**
- * The chunks of a session in memory, in order, by the same rules as `addChunks` and `selectChunks`. The cost of adding a chunk and of
- * reading those after a position does not depend on the number of chunks.
+ * The chunks of a session in memory, in order. The cost of adding a chunk and of reading those after a position does not depend on the
+ * number of chunks.
  */
 export class DraftList {
-  #chunks: DraftChunk[] = [];
-  readonly #bounded = new Map<string, Bounded>();
+  #chunks: DraftRow[] = [];
+  readonly #limited = new Map<string, Limited>();
 
-  add(chunks: readonly DraftChunk[]): void {
+  add(chunks: readonly DraftRow[], { draftIds, maxLength }: Parameters<'writeDrafts'>[3]): void {
     for (const chunk of chunks) {
       const at = this.#after(chunk);
       const known = this.#chunks[at - 1];
       if (known && compareDraftPositions(known, chunk) === 0) continue;
-      const own = { ...chunk };
-      if (at === this.#chunks.length) this.#chunks.push(own);
-      else this.#chunks.splice(at, 0, own);
-      if (chunk.kind === 'progress') this.#bind(own);
+      if (at === this.#chunks.length) this.#chunks.push(chunk);
+      else this.#chunks.splice(at, 0, chunk);
+      if (draftIds.includes(chunk.draftId)) this.#limit(chunk);
     }
-    for (const draftId of new Set(chunks.map((chunk) => chunk.draftId))) this.#dropExcess(draftId);
+    for (const draftId of draftIds) this.#dropExcess(draftId, maxLength);
   }
 
-  read({ after, draftId, limit }: ReadDraftOptions): readonly DraftChunk[] {
-    const from = after ? this.#after(after) : 0;
+  read({ after, draftId, limit }: Parameters<'readDrafts'>[1]): readonly DraftRow[] {
+    const from = this.#after(after);
     if (draftId === undefined) return this.#chunks.slice(from, limit === undefined ? undefined : from + limit);
-    const found: DraftChunk[] = [];
+    const found: DraftRow[] = [];
     for (let i = from; i < this.#chunks.length && found.length < (limit ?? Number.POSITIVE_INFINITY); i++) {
       const chunk = this.#chunks[i];
       if (chunk?.draftId === draftId) found.push(chunk);
@@ -40,10 +40,10 @@ export class DraftList {
     return found;
   }
 
-  end(draftIds: readonly string[] = []): void {
+  end(draftIds: readonly string[]): void {
     if (draftIds.length === 0 || this.#chunks.length === 0) return;
     const ended = new Set(draftIds);
-    for (const draftId of ended) this.#bounded.delete(draftId);
+    for (const draftId of ended) this.#limited.delete(draftId);
     this.#chunks = this.#chunks.filter((chunk) => !ended.has(chunk.draftId));
   }
 
@@ -62,21 +62,21 @@ export class DraftList {
     return low;
   }
 
-  #bind(chunk: DraftChunk): void {
-    const bounded = this.#bounded.get(chunk.draftId) ?? { chunks: [], length: 0 };
-    this.#bounded.set(chunk.draftId, bounded);
-    bounded.length += chunk.delta.length;
-    const last = bounded.chunks.at(-1);
-    bounded.chunks.push(chunk);
-    if (last && compareDraftPositions(last, chunk) > 0) bounded.chunks.sort(compareDraftPositions);
+  #limit(chunk: DraftRow): void {
+    const limited = this.#limited.get(chunk.draftId) ?? { chunks: [], length: 0 };
+    this.#limited.set(chunk.draftId, limited);
+    limited.length += chunk.length;
+    const last = limited.chunks.at(-1);
+    limited.chunks.push(chunk);
+    if (last && compareDraftPositions(last, chunk) > 0) limited.chunks.sort(compareDraftPositions);
   }
 
-  #dropExcess(draftId: string): void {
-    const bounded = this.#bounded.get(draftId);
-    if (!bounded) return;
-    while (bounded.length > MAX_PROGRESS_LENGTH && bounded.chunks.length > 1) {
-      const oldest = bounded.chunks.shift() as DraftChunk;
-      bounded.length -= oldest.delta.length;
+  #dropExcess(draftId: string, maxLength: number): void {
+    const limited = this.#limited.get(draftId);
+    if (!limited) return;
+    while (limited.length > maxLength && limited.chunks.length > 1) {
+      const oldest = limited.chunks.shift() as DraftRow;
+      limited.length -= oldest.length;
       this.#chunks.splice(this.#after(oldest) - 1, 1);
     }
   }

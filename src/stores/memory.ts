@@ -1,35 +1,21 @@
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
-import { makesWork } from '../core/summary/work-events.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { ContentWrite, SearchHit, Store } from '../ports/store.ts';
-import {
-  checkAppend,
-  checkCount,
-  checkDraft,
-  checkFork,
-  checkRead,
-  checkReadDraft,
-  checkSessionId,
-  checkSnapshot,
-  checkTtl,
-} from './check-arguments.ts';
-import { eventsFromPages } from './event-pages.ts';
-import { MemoryLeases } from './memory-leases.ts';
-import { MemorySession } from './memory-session.ts';
-import {
-  fenceConflict,
-  forkTargetExists,
-  sessionGone,
-  sessionNotFound,
-  snapshotBeyondLog,
-  storeClosed,
-} from './refusals.ts';
-import { DEFAULT_HITS, matchTexts, parseQuery, searchableTexts } from './search-text.ts';
-import { listPage } from './session-listing.ts';
-import { systemClock } from './system-clock.ts';
-import { Watchers } from './watchers.ts';
-
-const PAGE = 256;
+import type { IntegrityReport, Store, StoredSnapshot } from '../ports/store.ts';
+import { DraftList } from './draft-list.ts';
+import type { EncodedEvent } from './encoded-event.ts';
+import type {
+  AppendRows,
+  ContentRow,
+  LeaseRows,
+  ListedRow,
+  SessionRow,
+  StoreBackend,
+  StoredEvent,
+  StoredLease,
+  StoredSummary,
+} from './shell/backend.ts';
+import { type DefinedStore, defineStore } from './shell/define-store.ts';
+import { compareSessions } from './shell/listing.ts';
 
 export interface MemoryStoreOptions {
   /** The clock for the expiry of leases. */
@@ -44,253 +30,241 @@ const KNOWN: KnownOptions<MemoryStoreOptions> = { clock: true };
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   refuseUnknownOptions('memoryStore', options, KNOWN);
-  const { clock = systemClock } = options;
-  const sessions = new Map<string, MemorySession>();
-  /** How many incarnations of each session were deleted. */
-  const deleted = new Map<string, number>();
+  return defineStore(memoryBackend(), options) satisfies DefinedStore;
+}
+
+/** A session's rows. */
+interface Session {
+  readonly id: string;
+  readonly key: number;
+  readonly incarnation: number;
+  revision: number;
+  fence: number | undefined;
+  lease: StoredLease | undefined;
+  log: StoredEvent[];
+  summary: StoredSummary | undefined;
+  snapshot: StoredSnapshot | undefined;
+  /** The contents that each event refers to, by seq. */
+  readonly references: Map<number, readonly string[]>;
+  readonly calls: Map<string, string>;
+  readonly drafts: DraftList;
+}
+
+/** The simplest backend: maps. Nothing else runs while a method does, so each of them is a transaction. */
+export function memoryBackend(): StoreBackend<number> {
+  const sessions = new Map<string, Session>();
+  const byKey = new Map<number, Session>();
+  /** How many incarnations of each session were removed. */
+  const removed = new Map<string, number>();
   const contents = new Map<string, { readonly text: string; references: number }>();
-  const watchers = new Watchers();
-  const leases = new MemoryLeases(clock);
-  let closed = false;
+  let lastKey = 0;
+  let lastFence = 0;
 
-  function begin(sessionId: string): MemorySession {
-    return new MemorySession(sessionId, (deleted.get(sessionId) ?? 0) + 1);
+  function create(id: string): Session {
+    const key = ++lastKey;
+    const incarnation = (removed.get(id) ?? 0) + 1;
+    const rows = { revision: 0, fence: undefined, lease: undefined, log: [], summary: undefined, snapshot: undefined };
+    const own = { references: new Map(), calls: new Map(), drafts: new DraftList() };
+    const session: Session = { id, key, incarnation, ...rows, ...own };
+    sessions.set(id, session);
+    byKey.set(key, session);
+    return session;
   }
 
-  /** Returns the session and creates it if necessary: a lease may come before the first event. */
-  function session(sessionId: string): MemorySession {
-    const found = sessions.get(sessionId) ?? begin(sessionId);
-    sessions.set(sessionId, found);
-    return found;
+  function rowOf(id: string): SessionRow<number> {
+    const session = sessions.get(id);
+    if (!session) return { incarnation: (removed.get(id) ?? 0) + 1, seq: 0, revision: 0 };
+    const { key, incarnation, revision, fence, log } = session;
+    return { key, incarnation, seq: log.length, revision, fence };
   }
 
-  function enter(sessionId?: string): void {
-    if (closed) throw storeClosed();
-    if (sessionId !== undefined) checkSessionId(sessionId);
+  /** Without a text, of a content that is stored or lost. */
+  function refer(session: Session, { seq, hash, text }: Omit<ContentRow, 'text'> & { readonly text?: string }): void {
+    const before = session.references.get(seq) ?? [];
+    if (before.includes(hash)) return;
+    session.references.set(seq, [...before, hash]);
+    const content = contents.get(hash) ?? (text === undefined ? undefined : { text, references: 0 });
+    if (!content) return;
+    contents.set(hash, content);
+    content.references++;
   }
 
-  /** Returns the incarnation that the caller names; creates the session if there is none. */
-  function living(sessionId: string, incarnation: number | undefined): MemorySession {
-    const found = sessions.get(sessionId) ?? begin(sessionId);
-    if (incarnation !== undefined && incarnation !== found.incarnation) throw sessionGone(sessionId);
-    return found;
-  }
-
-  function refer(written: readonly ContentWrite[] = []): void {
-    for (const { hash, text } of written) {
-      const content = contents.get(hash) ?? { text, references: 0 };
-      contents.set(hash, content);
-      content.references++;
-    }
-  }
-
-  /** Removes references, and contents that have no reference left. */
-  function dropReferences(hashes: readonly string[]): void {
-    for (const hash of hashes) {
-      const content = contents.get(hash);
+  /** Drops the references of an event except some, and contents that have none left. */
+  function dropReferences(session: Session, seq: number, kept: readonly string[] = []): void {
+    const before = session.references.get(seq) ?? [];
+    session.references.set(
+      seq,
+      before.filter((hash) => kept.includes(hash)),
+    );
+    for (const hash of before) {
+      const content = kept.includes(hash) ? undefined : contents.get(hash);
       if (content && --content.references === 0) contents.delete(hash);
     }
   }
 
+  function add(session: Session, events: readonly EncodedEvent[], appendId: string): void {
+    const { log } = session;
+    for (const [i, event] of events.entries()) {
+      log.push({ ...event, seq: log.length + 1, appendId: i === 0 ? appendId : undefined });
+    }
+  }
+
+  function lastAppend({ log }: Session): string | undefined {
+    return log.findLast(({ appendId }) => appendId !== undefined)?.appendId;
+  }
+
+  function continues(row: SessionRow<number>, append: AppendRows<number>): boolean {
+    const { key, incarnation, expectedSeq, revision, fence, id } = append;
+    const session = row.key === undefined ? undefined : byKey.get(row.key);
+    return (
+      row.seq === expectedSeq &&
+      (expectedSeq === 0 || (row.key === key && row.revision === revision)) &&
+      (incarnation === undefined || incarnation === row.incarnation) &&
+      (fence === undefined || fence === row.fence) &&
+      (session === undefined || lastAppend(session) !== id)
+    );
+  }
+
+  function remove(session: Session): void {
+    for (const seq of session.references.keys()) dropReferences(session, seq);
+    sessions.delete(session.id);
+    byKey.delete(session.key);
+  }
+
+  const leases: LeaseRows = {
+    read: async (id) => sessions.get(id)?.lease,
+    async grant(id, lease, over) {
+      const current = sessions.get(id)?.lease;
+      if (current?.fence !== over?.fence || current?.renewals !== over?.renewals) return undefined;
+      const fence = ++lastFence;
+      const session = sessions.get(id) ?? create(id);
+      session.fence = fence;
+      session.lease = { ...lease, fence, renewals: 0 };
+      return fence;
+    },
+    async renew(id, fence, { expiresAt, deadline }) {
+      const session = sessions.get(id);
+      if (session?.lease?.fence !== fence) return false;
+      session.lease = { ...session.lease, expiresAt, deadline, renewals: session.lease.renewals + 1 };
+      return true;
+    },
+    async release(id, fence, seq) {
+      const session = sessions.get(id);
+      if (session?.lease?.fence !== fence || (seq ?? session.log.length) !== session.log.length) return false;
+      session.lease = undefined;
+      return true;
+    },
+  };
+
   return {
-    async append(sessionId, events, options) {
-      enter();
-      checkAppend(sessionId, events.length, options);
-      const target = living(sessionId, options.incarnation);
-      const { seq, isNew } = target.append(events, options);
-      sessions.set(sessionId, target);
-      if (isNew) {
-        refer(options.contents);
-        watchers.notify(sessionId);
-        if (events.some(makesWork)) watchers.notifyWork(sessionId);
+    where: 'the memory store',
+    leases,
+
+    find: async (id) => rowOf(id),
+
+    async append(id, append) {
+      if (!continues(rowOf(id), append)) return undefined;
+      const session = sessions.get(id) ?? create(id);
+      add(session, append.events, append.id);
+      for (const content of append.contents) refer(session, content);
+      for (const { call, text } of append.putCalls) session.calls.set(call, text);
+      for (const call of append.dropCalls) session.calls.delete(call);
+      session.drafts.end(append.endsDrafts);
+      session.summary = append.summary ?? session.summary;
+      return session.key;
+    },
+
+    events: async (key, { after, until, limit }) =>
+      byKey.get(key)?.log.slice(after, Math.min(after + limit, until)) ?? [],
+
+    async lastAppend(key) {
+      const session = byKey.get(key);
+      return session && lastAppend(session);
+    },
+
+    summary: async (key) => byKey.get(key)?.summary,
+
+    async replace(key, { seq, event, contents: kept, revision, summarizedSeq, summarize }) {
+      const session = byKey.get(key);
+      if (session?.revision !== revision) return false;
+      session.summary = summarize(session.log.slice(summarizedSeq));
+      session.log[seq - 1] = { ...event, seq, appendId: session.log[seq - 1]?.appendId };
+      dropReferences(session, seq, kept);
+      session.snapshot = undefined;
+      session.revision++;
+      return true;
+    },
+
+    async fork(origin, { target, revision, at, events, summary }) {
+      const from = byKey.get(origin);
+      const before = sessions.get(target);
+      if (from?.revision !== revision || before?.log.length) return false;
+      if (before) remove(before); // it has a lease, perhaps, and no events
+      const fork = create(target);
+      fork.log = from.log.slice(0, at).map((event, i) => ({ ...event, appendId: i === 0 ? 'fork' : undefined }));
+      add(fork, events, 'fork:end');
+      for (let seq = 1; seq <= at; seq++) {
+        for (const hash of from.references.get(seq) ?? []) refer(fork, { seq, hash });
       }
-      return { seq };
+      fork.summary = summary;
+      return true;
     },
 
-    read(sessionId, options = {}) {
-      let log: MemorySession | undefined;
-      let after = options.after ?? 0;
-      let until: number | undefined;
-      return eventsFromPages(async () => {
-        enter();
-        if (until === undefined) {
-          checkRead(sessionId, options);
-          log = living(sessionId, options.incarnation);
-          until = Math.min(log.seq, after + (options.limit ?? Number.POSITIVE_INFINITY));
-        }
-        const page = log?.read(after, until, PAGE) ?? [];
-        after += page.length;
-        return page;
-      });
+    async remove(id, key) {
+      const session = byKey.get(key);
+      if (!session) return undefined;
+      remove(session);
+      removed.set(id, session.incarnation);
+      return session.log.length;
     },
 
-    async head(sessionId) {
-      enter(sessionId);
-      return living(sessionId, undefined).head;
-    },
-
-    watch(sessionId, listener) {
-      enter(sessionId);
-      return watchers.add(sessionId, listener);
-    },
-
-    watchWork(listener) {
-      enter();
-      return watchers.addWork(listener);
-    },
-
-    async acquireLease(sessionId, options) {
-      enter(sessionId);
-      checkTtl(options.ttlMs);
-      return leases.acquire(session(sessionId), options);
-    },
-
-    async renewLease(sessionId, fence, ttlMs) {
-      enter(sessionId);
-      checkTtl(ttlMs);
-      return leases.renew(sessions.get(sessionId), fence, ttlMs);
-    },
-
-    keepLease(sessionId, fence, options) {
-      enter(sessionId);
-      checkTtl(options.ttlMs);
-      const renew = (): Promise<boolean> => this.renewLease(sessionId, fence, options.ttlMs);
-      return leases.keep(() => sessions.get(sessionId), fence, options, renew);
-    },
-
-    async releaseLease(sessionId, fence, { seq } = {}) {
-      enter(sessionId);
-      return leases.release(sessions.get(sessionId), fence, seq);
-    },
-
-    async readLease(sessionId) {
-      enter(sessionId);
-      return leases.read(sessions.get(sessionId));
-    },
-
-    async writeSnapshot(sessionId, { seq, data }, { incarnation, revision, fence } = {}) {
-      enter(sessionId);
-      checkSnapshot({ seq, data });
-      const target = living(sessionId, incarnation);
-      if (fence !== undefined && fence !== target.fence) throw fenceConflict(sessionId, target.fence, fence);
-      if (seq > target.seq) throw snapshotBeyondLog(sessionId, seq, target.seq);
-      if (revision !== undefined && revision !== target.revision) return;
-      if (seq > 0 && seq >= (target.snapshot?.seq ?? 0)) target.snapshot = { seq, data };
-    },
-
-    async readSnapshot(sessionId, { incarnation } = {}) {
-      enter(sessionId);
-      return living(sessionId, incarnation).snapshot;
-    },
-
-    async appendDraft(sessionId, chunks, { incarnation, fence }) {
-      enter(sessionId);
-      checkDraft(chunks, fence);
-      const target = living(sessionId, incarnation);
-      if (fence !== target.fence) throw fenceConflict(sessionId, target.fence, fence);
-      if (chunks.length === 0) return;
-      target.drafts.add(chunks);
-      watchers.notify(sessionId);
-    },
-
-    async readDraft(sessionId, options = {}) {
-      enter(sessionId);
-      checkReadDraft(options);
-      return living(sessionId, options.incarnation).drafts.read(options);
-    },
-
-    async readContent(sessionId, hash, { incarnation } = {}) {
-      enter(sessionId);
-      return living(sessionId, incarnation).refersTo(hash) ? contents.get(hash)?.text : undefined;
-    },
-
-    async readCallContent(sessionId, call, { incarnation } = {}) {
-      enter(sessionId);
-      return living(sessionId, incarnation).callContents.get(call);
-    },
-
-    async listSessions(options = {}) {
-      enter();
-      // Most sessions have no work, and a worker lists often.
-      const listed = [...sessions.values()].filter((each) => !options.work || each.hasWork);
-      const infos = listed.map((each) => each.info(leases.read(each)));
-      return listPage(
-        infos.filter((info) => info !== undefined),
-        options,
-      );
-    },
-
-    async search(query, { sessionId, limit = DEFAULT_HITS } = {}) {
-      enter(sessionId);
-      checkCount('limit', limit, 1);
-      const terms = parseQuery(query);
-      const hits: SearchHit[] = [];
-      for (const each of sessions.values()) {
-        if (sessionId !== undefined && each.id !== sessionId) continue;
-        for (const event of each.read(0, each.seq, each.seq)) {
-          const texts = searchableTexts(event, (name) => contents.get(name)?.text);
-          const found = matchTexts(texts, terms).map((hit) => ({
-            sessionId: each.id,
-            seq: event.seq,
-            at: event.at,
-            ...hit,
-          }));
-          hits.push(...found.reverse());
-        }
+    async list({ after, limit, filter: { work } }) {
+      const rows: ListedRow<number>[] = [];
+      for (const { id, key, log, revision, summary, lease } of sessions.values()) {
+        const last = log.at(-1);
+        // Most sessions have no work, and a worker lists often.
+        if (!last || (work && summary?.work === undefined && summary?.wakeAt === undefined)) continue;
+        const row = { id, key, seq: last.seq, revision, updatedAt: last.at, summary, lease };
+        if (after === undefined || compareSessions(after, row) < 0) rows.push(row);
       }
-      return hits.reverse().slice(0, limit);
+      return rows.sort(compareSessions).slice(0, limit);
     },
 
-    async deleteSession(sessionId, { incarnation } = {}) {
-      enter(sessionId);
-      const target = living(sessionId, incarnation);
-      if (!sessions.delete(sessionId)) return false;
-      deleted.set(sessionId, target.incarnation);
-      dropReferences(target.references());
-      watchers.notify(sessionId);
-      return target.seq > 0;
+    async writeSnapshot(key, snapshot, revision) {
+      const session = byKey.get(key);
+      if (session?.revision === revision && snapshot.seq >= (session.snapshot?.seq ?? 0)) session.snapshot = snapshot;
     },
 
-    async forkSession(sessionId, target, options) {
-      enter(sessionId);
-      const origin = living(sessionId, options.incarnation);
-      checkFork(origin, target, options);
-      if ((sessions.get(target)?.seq ?? 0) > 0) throw forkTargetExists(target);
-      const fork = origin.fork(target, begin(target).incarnation, options.at);
-      const { seq } = fork.append(options.events, { id: `fork:${target}:end`, expectedSeq: options.at });
-      refer(fork.references().map((hash) => ({ event: 0, hash, text: contents.get(hash)?.text ?? '' })));
-      sessions.delete(target); // it may have had a lease and no events: the fork replaces it
-      sessions.set(target, fork);
-      watchers.notify(target);
-      return { seq };
+    readSnapshot: async (key) => byKey.get(key)?.snapshot,
+
+    async writeDrafts(key, fence, chunks, limited) {
+      const session = byKey.get(key);
+      if (session?.fence !== fence) return false;
+      session.drafts.add(chunks, limited);
+      return true;
     },
 
-    async replaceEvent(sessionId, event, { incarnation, contents: kept = [] } = {}) {
-      enter(sessionId);
-      checkCount('the seq of an event', event.seq, 1);
-      const target = living(sessionId, incarnation);
-      if (target.seq === 0) throw sessionNotFound(sessionId);
-      dropReferences(target.replace(event, kept));
-      watchers.notify(sessionId);
+    readDrafts: async (key, options) => byKey.get(key)?.drafts.read(options) ?? [],
+
+    async readContent(key, hash) {
+      const references = [...(byKey.get(key)?.references.values() ?? [])];
+      return references.some((hashes) => hashes.includes(hash)) ? (contents.get(hash)?.text ?? null) : undefined;
     },
 
-    async check() {
-      enter();
-      const logs = [...sessions.values()].filter((each) => each.seq > 0);
-      const problems = logs.flatMap((each) =>
-        each
-          .references()
+    readCallContent: async (key, call) => byKey.get(key)?.calls.get(call),
+
+    async check(): Promise<IntegrityReport> {
+      const logs = [...sessions.values()].filter(({ log }) => log.length > 0);
+      const problems = logs.flatMap(({ id, references }) =>
+        [...references.values()]
+          .flat()
           .filter((hash) => !contents.has(hash))
-          .map((hash) => `session ${each.id} refers to content ${hash}, which is missing`),
+          .map((hash) => `session ${id} refers to content ${hash}, which is missing`),
       );
-      const events = logs.reduce((sum, each) => sum + each.seq, 0);
+      const events = logs.reduce((sum, { log }) => sum + log.length, 0);
       return { ok: problems.length === 0, problems, sessions: logs.length, events };
     },
 
-    async close() {
-      closed = true;
-      leases.close();
-      watchers.clear();
-    },
+    async close() {},
   };
 }

@@ -13,12 +13,12 @@ const MEANINGS: readonly (readonly [codes: readonly string[], code: ErrorCode, w
 
 /**
  * An error of a file, a socket or a database's driver as the `HoldfastError` that a store rejects with, with the original as `cause`. A
- * `HoldfastError` is returned as it is. `where` is the path or the address. Give errors with codes of their own their meaning first.
+ * `HoldfastError` is returned as it is. `where` is the path or the address, `means` what a code of the database's own means.
  */
-export function storeFailure(error: unknown, where: string): HoldfastError {
+export function storeFailure(error: unknown, where: string, means?: ErrorCode): HoldfastError {
   if (error instanceof HoldfastError) return error;
   const { code: reported } = (error ?? {}) as { readonly code?: unknown };
-  const [, code, what] = MEANINGS.find(([codes]) => codes.some((each) => each === reported)) ?? [
+  const [, code, what] = MEANINGS.find(([codes, each]) => means === each || codes.some((one) => one === reported)) ?? [
     [],
     'STORE_FAILED' as const,
     'the store cannot read or write its data; see the cause',

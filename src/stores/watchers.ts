@@ -34,8 +34,9 @@ export class Watchers {
     return () => void this.#work.delete(call);
   }
 
-  get watchesWork(): boolean {
-    return this.#work.size > 0;
+  /** Whether there is any watcher. */
+  get isWatching(): boolean {
+    return this.#listeners.size > 0 || this.#work.size > 0;
   }
 
   /** A session may have work; without an id: one of them. */
@@ -45,6 +46,12 @@ export class Watchers {
 
   notify(sessionId: string): void {
     for (const listener of this.#listeners.get(sessionId) ?? []) queueMicrotask(listener);
+  }
+
+  /** Any session may have changed. */
+  notifyAll(): void {
+    for (const sessionId of [...this.#listeners.keys()]) this.notify(sessionId);
+    this.notifyWork();
   }
 
   clear(): void {

@@ -1,5 +1,6 @@
 import type { Model } from '../ports/model.ts';
 import type { Store } from '../ports/store.ts';
+import { openSession } from '../session/session.ts';
 
 /**
  * Named points where a process may crash. A run without a crash lists them; a run with `crashAt` kills its own process at the nth. A
@@ -48,11 +49,14 @@ const WRITES = [
   'deleteSession',
 ] as const;
 
-/** Wraps a store: a crash point before and after each write. */
-export function storeWithCrashPoints(store: Store, points: CrashPoints): Store {
+/** Wraps a store, or one of `openStore`: a crash point before and after each write. */
+export function storeWithCrashPoints<S extends Store>(store: S, points: CrashPoints): S {
   const writes: ReadonlySet<unknown> = new Set(WRITES);
-  return new Proxy(store, {
+  // Its sessions write through the points, not past them.
+  const session = (id: string, options: object = {}): unknown => openSession({ ...options, store: wrapped, id });
+  const wrapped: S = new Proxy(store, {
     get(target, property) {
+      if (property === 'session' && property in target) return session;
       const value: unknown = Reflect.get(target, property);
       if (typeof value !== 'function') return value;
       if (!writes.has(property)) return value.bind(target);
@@ -64,6 +68,7 @@ export function storeWithCrashPoints(store: Store, points: CrashPoints): Store {
       };
     },
   });
+  return wrapped;
 }
 
 /** Wraps a model: a crash point before every part of its response. */

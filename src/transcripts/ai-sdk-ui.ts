@@ -5,9 +5,8 @@
 import type { Attachment, ConversationBlock, ToolUseBlock } from '../conversation/blocks.ts';
 import { type ConversationEvent, MAIN_CONVERSATION } from '../conversation/events.ts';
 import { isStoredBlock } from '../conversation/is-conversation-event.ts';
-import { attachment } from './block-base.ts';
+import { attachment, NumberedNames } from './block-base.ts';
 import { asList, asName, asObject, asText, type Json, keep } from './json-access.ts';
-import { NumberedNames } from './numbered-names.ts';
 
 /** A part of a UI message. Its `type` says which fields it has. */
 export interface UIMessagePart {
@@ -106,16 +105,8 @@ class UIMessageReader {
   *#callBlocks(part: Json, type: string): Iterable<ConversationBlock> {
     const id = this.#context.callNames.add(asName(part.toolCallId) ?? this.#otherId('call'));
     const toolName = type === 'dynamic-tool' ? (asText(part.toolName) ?? '') : type.slice('tool-'.length);
-    const use: ToolUseBlock = {
-      ...this.#base(id),
-      ...this.#messageField(),
-      status: 'pending',
-      type: 'tool_use',
-      toolUseId: id,
-      toolName,
-      ...inputOf(part),
-    };
-    yield use;
+    const base = { ...this.#base(id), ...this.#messageField(), status: 'pending' } as const;
+    yield { ...base, type: 'tool_use', toolUseId: id, toolName, ...inputOf(part) };
     const outcome = outcomeOf(part);
     if (outcome) yield { ...this.#base(`result:${id}`), type: 'tool_result', toolUseId: id, ...outcome };
   }

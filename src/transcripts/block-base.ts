@@ -1,7 +1,12 @@
-import type { Attachment, BlockMessage, BlockStatus, ToolResultBlock, UnknownBlock } from '../conversation/blocks.ts';
-import type { DiagnosticsCollector } from './diagnostics.ts';
-
-type BlockBase = ReturnType<typeof blockBase>;
+import type {
+  Attachment,
+  BlockBase,
+  BlockMessage,
+  BlockStatus,
+  ToolResultBlock,
+  UnknownBlock,
+} from '../conversation/blocks.ts';
+import type { BlockWriter } from './block-writer.ts';
 
 /** The fields of every block, in the order in which all converters write them: equal blocks are then equal as JSON text. */
 export function blockBase(
@@ -10,13 +15,7 @@ export function blockBase(
   timestamp: string,
   message?: BlockMessage,
   status: BlockStatus = 'complete',
-): {
-  readonly id: string;
-  readonly conversationId: string;
-  readonly timestamp: string;
-  readonly status: BlockStatus;
-  readonly message?: BlockMessage;
-} {
+): BlockBase {
   return { id, conversationId, timestamp, status, ...(message && { message }) };
 }
 
@@ -47,8 +46,26 @@ export function unknownBlock(
   base: BlockBase,
   sourceType: string,
   value: unknown,
-  diagnostics: DiagnosticsCollector,
+  { diagnostics }: Pick<BlockWriter, 'diagnostics'>,
 ): UnknownBlock {
   diagnostics.unknown(sourceType);
   return { ...base, type: 'unknown', sourceType, data: diagnostics.kept(value, base.id) };
+}
+
+/** Names that each stand once: a name that is used again gets `#2`, `#3` and so on (D46). */
+export class NumberedNames {
+  /** How often each plain name was used. */
+  readonly #counts = new Map<string, number>();
+
+  /** Uses a name. */
+  add(name: string): string {
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+    return this.newest(name);
+  }
+
+  /** The name of its newest use: that of the call which a result belongs to. */
+  newest(name: string): string {
+    const count = this.#counts.get(name) ?? 1;
+    return count === 1 ? name : `${name}#${count}`;
+  }
 }

@@ -8,7 +8,10 @@
 import type { BlockMessage, ConversationBlock, SubagentBlock } from '../conversation/blocks.ts';
 import type { ConversationEvent, SessionIdle } from '../conversation/events.ts';
 import { MAIN_CONVERSATION } from '../conversation/events.ts';
+import { present, sameValue } from '../conversation/same-value.ts';
+import { makeSubagentBlock } from '../conversation/subagent.ts';
 import type { Usage } from '../core/log/usage.ts';
+import { DiagnosticsCollector } from './diagnostics.ts';
 import { asText, type Json } from './json-access.ts';
 
 /** Why a run ended. */
@@ -57,10 +60,15 @@ export function spawnFields(input: Json | undefined): Pick<Spawn, 'prompt' | 'su
   };
 }
 
+/** The fields of a subagent's block that a spawn fills. */
+const NEWS = ['agentId', 'name', 'description', 'input'] as const;
+
 /** The prefix of the ids of subagents' blocks. */
 const SUBAGENT = 'subagent:';
 
 export class BlockWriter {
+  /** The report on what was read. */
+  readonly diagnostics: DiagnosticsCollector = new DiagnosticsCollector();
   #events: ConversationEvent[] = [];
   readonly #ledgers = new Map<string, Ledger>();
   readonly #agents = new Map<string, Agent>();
@@ -84,7 +92,7 @@ export class BlockWriter {
     const ledger = this.#ledger(conversationId);
     const known = ledger.message;
     if (known?.info.id === given.id) {
-      if (given.usage === undefined || sameUsage(known.info.usage, given.usage)) return known.info;
+      if (given.usage === undefined || sameValue(known.info.usage, given.usage)) return known.info;
       known.info = messageInfo(given.id, known.info.model ?? given.model, given.usage);
       for (const id of known.blockIds) {
         const block = ledger.blocks.get(id);
@@ -208,22 +216,17 @@ export class BlockWriter {
       output: before?.output,
       durationMs: before?.durationMs,
     });
-    const isNews =
-      before === undefined ||
-      before.agentId !== block.agentId ||
-      before.name !== block.name ||
-      before.description !== block.description ||
-      before.input !== block.input;
+    const isNews = before === undefined || NEWS.some((field) => before[field] !== block[field]);
     if (isNews) {
       this.#events.push({
         type: 'subagent:spawned',
         conversationId: block.conversationId,
         timestamp: at,
         toolUseId,
-        ...textField('agentId', block.agentId),
-        ...textField('prompt', block.input),
-        ...textField('subagentType', block.name),
-        ...textField('description', block.description),
+        ...present({
+          ...{ agentId: block.agentId, prompt: block.input },
+          ...{ subagentType: block.name, description: block.description },
+        }),
       });
     }
     if (known) known.block = block;
@@ -258,10 +261,7 @@ export class BlockWriter {
       conversationId: agent?.conversationId ?? conversationId,
       timestamp: at,
       toolUseId,
-      ...textField('agentId', agentId),
-      status,
-      ...textField('output', output),
-      ...(durationMs !== undefined && { durationMs }),
+      ...present({ agentId, status, output, durationMs }),
     });
     if (agent === undefined) return;
     agent.running = false;
@@ -339,48 +339,4 @@ export class BlockWriter {
 
 function messageInfo(id: string, model: string | undefined, usage: Usage | undefined): BlockMessage {
   return { id, ...(model !== undefined && { model }), ...(usage !== undefined && { usage }) };
-}
-
-function sameUsage(a: Usage | undefined, b: Usage): boolean {
-  return (
-    a !== undefined &&
-    a.inputTokens === b.inputTokens &&
-    a.outputTokens === b.outputTokens &&
-    a.cachedInputTokens === b.cachedInputTokens &&
-    a.cacheWriteTokens === b.cacheWriteTokens &&
-    a.reasoningTokens === b.reasoningTokens &&
-    a.costUsd === b.costUsd
-  );
-}
-
-/** A subagent's block with its fields in the reducer's order and none undefined. */
-function makeSubagentBlock(
-  fields: { readonly [K in keyof SubagentBlock]?: SubagentBlock[K] | undefined } & {
-    readonly toolUseId: string;
-    readonly conversationId: string;
-    readonly timestamp: string;
-    readonly status: SubagentBlock['status'];
-  },
-): SubagentBlock {
-  const { conversationId, timestamp, status, message, toolUseId, durationMs } = fields;
-  return {
-    id: `subagent:${toolUseId}`,
-    type: 'subagent',
-    conversationId,
-    timestamp,
-    status,
-    ...(message && { message }),
-    toolUseId,
-    ...textField('agentId', fields.agentId),
-    ...textField('name', fields.name),
-    ...textField('description', fields.description),
-    ...textField('input', fields.input),
-    ...textField('output', fields.output),
-    ...(durationMs !== undefined && { durationMs }),
-  };
-}
-
-/** An object with one text field; empty when the text is undefined. */
-function textField<K extends string>(key: K, value: string | undefined): { readonly [P in K]?: string } {
-  return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: string };
 }

@@ -37,6 +37,12 @@ export interface TranscriptDiagnostics {
   readonly problems: readonly TranscriptProblem[];
 }
 
+/** The report on a value that no transcript can be read from. */
+export const NOT_A_TRANSCRIPT: TranscriptDiagnostics = {
+  ...{ counts: {}, unknown: {} },
+  problems: [{ code: 'not-a-transcript', count: 1, where: [] }],
+};
+
 const MAX_PLACES = 5;
 /** A hostile file may have a new type on every line; the types beyond this number are counted together. */
 const MAX_TYPES = 500;

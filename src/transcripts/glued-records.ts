@@ -2,8 +2,18 @@
  * Lines that are not JSON although they hold whole records: writers that do not wait for each other leave several records on one line, a
  * crash cuts a record short and the next writer appends to it, or leaves zeros where the file was being extended.
  */
-import { asName, asObject, type Json, parseJson } from './json-access.ts';
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './json-characters.ts';
+import {
+  asName,
+  asObject,
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  type Json,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  parseJson,
+  QUOTE,
+} from './json-access.ts';
 
 /** Writers glue a few records; a line of millions of objects is hostile. */
 const MAX_GLUED = 1000;

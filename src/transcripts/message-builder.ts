@@ -22,7 +22,13 @@ import type { FormatOptions } from '../formats/losses.ts';
 import { hasContent } from '../formats/message-parts.ts';
 import { EMPTY_FAILURE, NO_RESULT } from '../formats/placeholders.ts';
 import { renameCalls } from '../formats/rename-calls.ts';
-import { LEFT_OUT } from './left-out.ts';
+
+/** What messages for another agent or API leave out, and why: the same words wherever a conversation is converted. */
+export const LEFT_OUT = {
+  reasoning: 'its proof belongs to one provider',
+  instructions: 'the agent that continues has its own',
+  notice: 'it is no message',
+} as const;
 
 /** The fields of imported messages that only our log has, and where to start. */
 export interface ImportedMessagesOptions extends Omit<MessageImportOptions, 'createdAt'> {

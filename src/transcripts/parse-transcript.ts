@@ -1,9 +1,9 @@
 /** Transcripts of other agents, as conversations. Live streams go through the same converters, so both look the same (D47). */
 
+import type { SessionConversationState } from '../conversation/blocks.ts';
 import type { ConversationEvent } from '../conversation/events.ts';
 import { createConversationState } from '../conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../conversation/reduce-conversation.ts';
-import type { SessionConversationState } from '../conversation/state.ts';
 import type { ConversationMessage } from '../core/log/messages.ts';
 import type { Architecture } from './agent-names.ts';
 import type { TranscriptDiagnostics } from './diagnostics.ts';

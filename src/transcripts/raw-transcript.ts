@@ -70,3 +70,8 @@ export function transcriptTexts(raw: unknown): TranscriptTexts | undefined {
   });
   return { main, isTorn: object.isTorn === true, subagents };
 }
+
+/** The run of the workflow that a subagent's file belongs to, from its path: the folder of such a file is named after the run. */
+export function workflowRun(path: string): string | undefined {
+  return /[/\\]workflows[/\\](wf_[^/\\]+)[/\\]/.exec(path)?.[1];
+}

@@ -14,48 +14,19 @@ export interface RecordText {
 const MAX_DEPTH = 24;
 
 /** Types of records that only repeat others, or that only a program reads. */
-const BOOKKEEPING: ReadonlySet<unknown> = new Set([
-  'progress',
-  'file-history-snapshot',
-  'file-history-delta',
-  'api-request',
-  'api-request-shape',
-  'api-request-blob',
-  'event_msg',
-  'session_meta',
-  'turn_context',
-  'world_state',
-  'token_usage_record',
-  'compacted',
-]);
+const BOOKKEEPING: ReadonlySet<unknown> = new Set(
+  `progress file-history-snapshot file-history-delta api-request api-request-shape api-request-blob event_msg
+  session_meta turn_context world_state token_usage_record compacted`.split(/\s+/),
+);
 
 /** Fields whose strings are text. */
-const TEXT_FIELDS: ReadonlySet<string> = new Set([
-  'text',
-  'content',
-  'thinking',
-  'output',
-  'error',
-  'prompt',
-  'title',
-  'customTitle',
-  'aiTitle',
-  'name',
-  'tool',
-  'arguments',
-]);
-/** Fields all of whose strings are text, however deep: the arguments of a call. */
-const ARGUMENT_FIELDS: ReadonlySet<string> = new Set(['input']);
+const TEXT_FIELDS: ReadonlySet<string> = new Set(
+  'text content thinking output error prompt title customTitle aiTitle name tool arguments'.split(' '),
+);
 /** Fields that repeat a text, or that hold media, signatures or ids. */
-const SKIPPED_FIELDS: ReadonlySet<string> = new Set([
-  'toolUseResult',
-  'data',
-  'signature',
-  'encrypted_content',
-  'metadata',
-  'snapshot',
-  'usage',
-]);
+const SKIPPED_FIELDS: ReadonlySet<string> = new Set(
+  'toolUseResult data signature encrypted_content metadata snapshot usage'.split(' '),
+);
 
 /** The texts of the records on a line: usually one. A line that is not JSON, or has no text, has none. */
 export function recordTexts(line: string): readonly RecordText[] {
@@ -79,15 +50,11 @@ function collect(value: unknown, texts: string[], isText: boolean, depth: number
     const object = asObject(value);
     for (const name in object) {
       if (SKIPPED_FIELDS.has(name)) continue;
-      // Below arguments every string is text, whatever its field is called.
-      const below = isArguments(name) || (isText && !TEXT_FIELDS.has(name) && isPlain(object));
+      // Below the arguments of a call every string is text, however deep, whatever its field is called.
+      const below = name === 'input' || (isText && !TEXT_FIELDS.has(name) && isPlain(object));
       collect(object[name], texts, below || TEXT_FIELDS.has(name), depth - 1);
     }
   }
-}
-
-function isArguments(name: string): boolean {
-  return ARGUMENT_FIELDS.has(name);
 }
 
 /** Whether an object is a value of the agent's, and not one of the format's own parts, which have a type. */

@@ -1,6 +1,6 @@
 import type { ConversationEvent } from '../conversation/events.ts';
 import type { BlockWriter, EndReason } from './block-writer.ts';
-import type { DiagnosticsCollector, TranscriptDiagnostics } from './diagnostics.ts';
+import type { TranscriptDiagnostics } from './diagnostics.ts';
 
 /** Options of a stream converter. */
 export interface StreamConverterOptions {
@@ -24,11 +24,10 @@ export interface StreamConverter {
 /** Makes a converter of what writes its events and its report, and what handles a message and the end. */
 export function streamConverter(stream: {
   readonly writer: BlockWriter;
-  readonly diagnostics: DiagnosticsCollector;
   readonly handle: (message: unknown) => void;
   readonly end: (reason: EndReason | undefined) => void;
 }): StreamConverter {
-  const { writer, diagnostics } = stream;
+  const { writer } = stream;
   return {
     push(message) {
       stream.handle(message);
@@ -39,7 +38,7 @@ export function streamConverter(stream: {
       return writer.take();
     },
     get diagnostics() {
-      return diagnostics.report();
+      return writer.diagnostics.report();
     },
   };
 }

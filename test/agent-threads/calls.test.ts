@@ -100,7 +100,7 @@ const big = defineTool({
   input: z.object({}),
   effect: 'once',
   execute: async (_, { session }) => {
-    await session.dispatch({ type: 'test/big', text: 'x'.repeat(5_000_000) } as never);
+    await session.dispatch({ type: 'session/described', title: 'x'.repeat(5_000_000) });
     return 'said';
   },
 });

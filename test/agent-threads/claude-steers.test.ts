@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type ClaudeAgentSdk, type ClaudeMessage, claudeAgentAdapter } from '../../src/claude-agent.ts';
+import type { ClaudeAgentSdk, ClaudeMessage } from '../../src/agents/claude-agent/sdk-types.ts';
+import { claudeAgentAdapter } from '../../src/claude-agent.ts';
 import { textOf } from '../../src/core/log/messages.ts';
 import { definePrompt } from '../../src/loop/define/define-prompt.ts';
 import type { RunResult } from '../../src/loop/evaluate/provider-adapter.ts';
@@ -40,14 +41,14 @@ function sdkOf({ play, streamInput }: Play): ClaudeAgentSdk {
   return {
     foldSessionSummary: (_, { sessionId }) => ({ sessionId, mtime: 0, data: {} }),
     query: ({ options }) => {
-      const told: ClaudeMessage[] = [];
+      const waiting: ClaudeMessage[] = [];
       let wake = (): void => {};
       let over = false;
       const hooks = options?.hooks as { readonly PostToolBatch: readonly { readonly hooks: readonly Hook[] }[] };
       const claude: Player = {
         end: () => end(),
         tell: (message) => {
-          told.push(message);
+          waiting.push(message);
           wake();
         },
         afterTools: async (callId, name = 'Read') => {
@@ -73,7 +74,7 @@ function sdkOf({ play, streamInput }: Play): ClaudeAgentSdk {
       return {
         async *[Symbol.asyncIterator]() {
           for (;;) {
-            while (told.length > 0) yield told.shift() as ClaudeMessage;
+            while (waiting.length > 0) yield waiting.shift() as ClaudeMessage;
             if (over) return;
             await new Promise<void>((resolve) => {
               wake = resolve;

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type ClaudeAgentSdk, type ClaudeMessage, claudeAgentAdapter } from '../../src/claude-agent.ts';
+import type { ClaudeAgentSdk, ClaudeMessage } from '../../src/agents/claude-agent/sdk-types.ts';
+import { claudeAgentAdapter } from '../../src/claude-agent.ts';
 import { definePrompt } from '../../src/loop/define/define-prompt.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';

@@ -110,7 +110,7 @@ const openCode: Speaker = {
 const deltasOf = ({ events }: AgentRun): readonly MessageDelta[] => events.filter(isMessageDelta);
 
 /** Each streamed block: its id, its kind, and its text. */
-function heard(deltas: readonly MessageDelta[]): readonly (readonly [string, string, string])[] {
+function textsOf(deltas: readonly MessageDelta[]): readonly (readonly [string, string, string])[] {
   const blocks = new Map<string, { readonly kind: string; text: string }>();
   for (const { blockId, kind, delta, offset } of deltas) {
     const block = blocks.get(blockId) ?? { kind, text: '' };
@@ -132,7 +132,7 @@ describe.for([claude, openCode].map((speaker) => [speaker.name, speaker] as cons
     await during(async (agent) => {
       const answer = speaker.begin(agent.run);
       await answer.say();
-      const blocks = heard(deltasOf(agent));
+      const blocks = textsOf(deltasOf(agent));
       expect(blocks.map(([, kind, text]) => [kind, text])).toEqual(speaker.blocks.map(([kind, text]) => [kind, text]));
       expect(deltasOf(agent).map(({ turn, attempt }) => [turn, attempt])).toEqual(deltasOf(agent).map(() => [1, 1]));
       await answer.finish();

@@ -48,7 +48,7 @@ async function follow(events: readonly OpenCodeEvent[]): Promise<Followed> {
   const session = await asAgent(async ({ run }) => {
     const threads = new OpenCodeConversations(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
     try {
-      await threads.follow(stream(), { ask: async () => void asked.push(read), answerFor: async () => {} });
+      await threads.follow(stream(), { ask: async () => void asked.push(read), respondTo: async () => {} });
     } catch (error) {
       failure = (error as Error).message;
     }
@@ -103,12 +103,12 @@ test('a response that is reported as complete before its parts is recorded in fu
   // OpenCode reports the current state of a message: a slow reader sees it completed when it is created.
   const call = (status: string): OpenCodeEvent =>
     part('msg_1', 'call', { type: 'tool', callID: 'call_1', tool: 'read', state: { status, input: {}, output: 'x' } });
-  const told = [complete('msg_1'), text('msg_1', 'I will.'), call('running'), call('completed'), stepFinish('msg_1')];
+  const events = [complete('msg_1'), text('msg_1', 'I will.'), call('running'), call('completed'), stepFinish('msg_1')];
   const second = [complete('msg_2'), ...said('msg_2', 'done'), complete('msg_2')];
   const followed = await follow([
     connected,
     status('busy'),
-    ...told,
+    ...events,
     complete('msg_1'),
     complete('msg_1'),
     ...second,

@@ -6,7 +6,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { type AgentProcessState, agentProcessState, endOrphans } from '../../src/agents/agent-process.ts';
-import { captureState } from '../../src/agents/capture-state.ts';
+import { recordState } from '../../src/agents/capture-state.ts';
 import { announceCopy, removeLeftCopies, resumeCopyState } from '../../src/agents/claude-agent/resume-copy.ts';
 import type { Run } from '../../src/loop/evaluate/run.ts';
 import { startTime } from '../../src/session/process-identity.ts';
@@ -59,7 +59,7 @@ function sleeper(changes: Partial<AgentProcessState> = {}, mark: string = random
   };
 }
 
-const capture = (run: Run, { state }: Sleeper): Promise<unknown> => captureState(run, agentProcessState, state);
+const capture = (run: Run, { state }: Sleeper): Promise<unknown> => recordState(run, agentProcessState, state);
 
 test('an orphan is ended, with its children and its leftover files', async () => {
   const scratch = join(tmpdir(), `claude-resume-${randomUUID()}`);
@@ -98,7 +98,7 @@ test('an orphan on this host is found even if another host continued and ended t
   const orphan = sleeper();
   const session = await asAgent(async ({ run }) => {
     await capture(run, orphan);
-    await captureState(run, agentProcessState, { ...orphan.state, host: 'another-host', pid: 1, mark: randomUUID() });
+    await recordState(run, agentProcessState, { ...orphan.state, host: 'another-host', pid: 1, mark: randomUUID() });
   });
   await endOrphans(session);
   await orphan.exited;
@@ -151,7 +151,7 @@ test("a session's copy is recognised by the id in the log, in any directory; oth
   directories.push(moved);
   await asAgent(async ({ run, session }) => {
     const state = { adapterType: 'claude-resume-copy', host: hostname(), directory, copyId, sessionId: 'one' } as const;
-    await captureState(run, resumeCopyState, state);
+    await recordState(run, resumeCopyState, state);
     removeLeftCopies(await session.fork({ id: 'two' })); // it does not belong to the fork
     expect(readdirSync(directory)).toHaveLength(2);
     removeLeftCopies(session);

@@ -6,7 +6,8 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import * as parts from '../../src/agent.ts';
-import { definePrompt, defineTool, memoryStore, openSession } from '../../src/index.ts';
+import { definePrompt } from '../../src/evaluate.ts';
+import { defineTool, memoryStore, openSession } from '../../src/index.ts';
 import { programIn, readPage, withSources } from '../support/documents.ts';
 
 const page = readPage('docs/agents.md');
@@ -27,20 +28,20 @@ beforeAll(async () => {
 /** An agent that pays once and then reports its news. */
 function payingAgent() {
   const sessions: (string | undefined)[] = [];
-  const told: (readonly string[])[] = [];
+  const received: (readonly string[])[] = [];
   const agent = {
     async open(sessionId: string | undefined) {
       sessions.push(sessionId);
       return sessionId ?? 'theirs';
     },
     async next(_: string, news: readonly string[]) {
-      told.push(news);
-      if (told.length > 1) return { id: `msg_${told.length}`, text: `Told: ${news.join()}`, calls: [] };
+      received.push(news);
+      if (received.length > 1) return { id: `msg_${received.length}`, text: `Received: ${news.join()}`, calls: [] };
       const calls = [{ callId: 'call_1', name: 'pay', arguments: '{"cents":5}' }];
       return { id: 'msg_1', text: '', calls };
     },
   };
-  return { agent, sessions, told };
+  return { agent, sessions, received };
 }
 
 function payPrompt(needsApproval: boolean) {
@@ -59,23 +60,22 @@ function payPrompt(needsApproval: boolean) {
 }
 
 test('every function and constant of holdfast/agent is named in the page', () => {
-  const named = Object.keys(parts).filter((name) => name !== 'HoldfastError');
-  expect(named.filter((name) => !page.includes(`\`${name}`) && !page.includes(`${name}(`))).toEqual([]);
+  expect(Object.keys(parts).filter((name) => !page.includes(`\`${name}`) && !page.includes(`${name}(`))).toEqual([]);
 });
 
 test('it records the response, runs the tool once, sends the agent its result and captures its state', async () => {
-  const { agent, sessions, told } = payingAgent();
+  const { agent, sessions, received } = payingAgent();
   const { prompt, paid } = payPrompt(false);
   const session = await openSession({ store: memoryStore(), id: 's1' });
   const response = await ownAgentAdapter(agent).evaluate(prompt, { session, input: 'Pay.' });
-  expect(response).toMatchObject({ status: 'completed', text: 'Told: paid', turns: 2 });
+  expect(response).toMatchObject({ status: 'completed', text: 'Received: paid', turns: 2 });
   expect(response.adapterState).toMatchObject({ adapterType: 'own-agent', sessionId: 'theirs', complete: true });
-  expect([paid, sessions, told]).toEqual([[5], [undefined], [['Pay.'], ['paid']]]);
+  expect([paid, sessions, received]).toEqual([[5], [undefined], [['Pay.'], ['paid']]]);
   expect(session.messages().map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant']);
 });
 
 test('a call that needs approval suspends it; the agent continues in its session with the result', async () => {
-  const { agent, sessions, told } = payingAgent();
+  const { agent, sessions, received } = payingAgent();
   const { prompt, paid } = payPrompt(true);
   const session = await openSession({ store: memoryStore(), id: 's1' });
   const adapter = ownAgentAdapter(agent);
@@ -84,12 +84,12 @@ test('a call that needs approval suspends it; the agent continues in its session
   expect(paid).toEqual([]);
   for (const call of waiting.pending) await session.approve(call);
   const response = await adapter.evaluate(prompt, { session, resume: true });
-  expect(response).toMatchObject({ status: 'completed', text: 'Told: paid' });
-  expect([paid, sessions, told]).toEqual([[5], [undefined, 'theirs'], [['Pay.'], ['paid']]]);
+  expect(response).toMatchObject({ status: 'completed', text: 'Received: paid' });
+  expect([paid, sessions, received]).toEqual([[5], [undefined, 'theirs'], [['Pay.'], ['paid']]]);
 });
 
 test('a signal suspends it while the agent works, and a resume continues it', async () => {
-  const { agent, told } = payingAgent();
+  const { agent, received } = payingAgent();
   const { prompt } = payPrompt(false);
   const cancelling = new AbortController();
   const hanging = {
@@ -104,6 +104,18 @@ test('a signal suspends it while the agent works, and a resume continues it', as
   const stopped = await ownAgentAdapter(hanging).evaluate(prompt, { session, input: 'Pay.', signal });
   expect(stopped).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
   const response = await ownAgentAdapter(agent).evaluate(prompt, { session, resume: true });
-  expect(response).toMatchObject({ status: 'completed', text: 'Told: paid' });
-  expect(told).toEqual([['Pay.'], ['paid']]);
+  expect(response).toMatchObject({ status: 'completed', text: 'Received: paid' });
+  expect(received).toEqual([['Pay.'], ['paid']]);
+});
+
+test("a tool with the name of one of the agent's own is refused before anything is recorded", async () => {
+  const browse = defineTool({ name: 'browse', description: 'Browses', input: z.object({}), execute: () => '' });
+  const prompt = definePrompt({ ns: 'test', key: 'own', instructions: 'Work.', tools: [browse] });
+  const session = await openSession({ store: memoryStore(), id: 's1' });
+  const asked = ownAgentAdapter(payingAgent().agent).evaluate(prompt, { session, input: 'Browse.' });
+  await expect(asked).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    message: expect.stringContaining('rename yours'),
+  });
+  expect(session.seq).toBe(0);
 });

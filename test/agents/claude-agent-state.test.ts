@@ -1,15 +1,9 @@
 /** The adapter state of the Claude Agent SDK: when it is captured, how a resume uses it, and what validation rejects. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { latestSnapshot } from '../../src/agents/adapter-states.ts';
-import {
-  CLAUDE_AGENT,
-  type ClaudeAgentState,
-  claudeSessionStore,
-  diffAdapterStates,
-  findResumableState,
-  recoverSession,
-} from '../../src/claude-agent.ts';
+import { CLAUDE_AGENT, type ClaudeAgentState, claudeSessionStore } from '../../src/claude-agent.ts';
 import { adapterStates } from '../../src/core/views/session-view.ts';
+import { diffAdapterStates, findResumableState, recoverSession } from '../../src/evaluate.ts';
 import { definePrompt } from '../../src/loop/define/define-prompt.ts';
 import { openSession } from '../../src/session/session.ts';
 import { echo, INPUT, prompt, ran, servers, stateIn, twoTurns, type World, world } from './support/claude-world.ts';

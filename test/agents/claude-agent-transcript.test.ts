@@ -1,6 +1,7 @@
 /** Our log and the SDK's transcript complete each other before a resume (D57). */
 import { afterEach, describe, expect, test } from 'vitest';
-import { type ClaudeMessage, claudeSessionStore, readClaudeSession } from '../../src/claude-agent.ts';
+import type { ClaudeMessage } from '../../src/agents/claude-agent/sdk-types.ts';
+import { claudeSessionStore, readClaudeSession } from '../../src/claude-agent.ts';
 import { openSession } from '../../src/session/session.ts';
 import { claudeStreamConverter } from '../../src/transcripts/claude/stream-converter.ts';
 import { parseTranscript } from '../../src/transcripts/parse-transcript.ts';

@@ -1,6 +1,7 @@
 import type * as installed from '@anthropic-ai/claude-agent-sdk';
 import { expectTypeOf, test } from 'vitest';
-import { type ClaudeAgentSdk, type ClaudeQueryOptions, claudeAgentAdapter } from '../../src/claude-agent.ts';
+import type { ClaudeAgentSdk, ClaudeQueryOptions } from '../../src/agents/claude-agent/sdk-types.ts';
+import { claudeAgentAdapter } from '../../src/claude-agent.ts';
 
 /** Compiled by `npm run test:agents`, where the SDK is installed. */
 

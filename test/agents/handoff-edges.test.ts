@@ -1,6 +1,7 @@
 /** Conversations that real agents must not stumble over, and sessions that are handed on after they were continued. */
 import { describe, expect, test } from 'vitest';
-import { type HandoffTarget, loadTranscript, writeTranscript } from '../../src/transcripts.ts';
+import type { HandoffTarget } from '../../src/transcripts/handoff/build-transcript.ts';
+import { loadTranscript, writeTranscript } from '../../src/transcripts.ts';
 import { assistant, calling, conversation, result, user } from '../transcripts/handoff/written.ts';
 import { agentFor, conversationIn, handOver } from './support/hand-over.ts';
 import { GO_ON } from './support/handoff-agents.ts';

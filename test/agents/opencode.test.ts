@@ -2,8 +2,8 @@
 import { readdirSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { findResumableState } from '../../src/claude-agent.ts';
 import { textOf } from '../../src/core/log/messages.ts';
+import { findResumableState } from '../../src/evaluate.ts';
 import { checkCoherence } from '../../src/history/coherence/coherence.ts';
 import { definePrompt } from '../../src/loop/define/define-prompt.ts';
 import { isMessageDelta } from '../../src/loop/evaluate/provider-adapter.ts';
@@ -44,12 +44,12 @@ describe('OpenCode', () => {
           : 'done',
     });
     const session = await openSession({ store: memoryStore(), id: 'one' });
-    const heard: Record<string, string> = {};
+    const streamed: Record<string, string> = {};
     const response = await openCodeAdapter(openCodeOptions({ url: server.url, home, cwd })).evaluate(prompt, {
       session,
       input: INPUT,
       onEvent: (event) => {
-        if (isMessageDelta(event)) heard[event.blockId] = (heard[event.blockId] ?? '') + event.delta;
+        if (isMessageDelta(event)) streamed[event.blockId] = (streamed[event.blockId] ?? '') + event.delta;
       },
     });
     expect(response.message).toBeUndefined(); // or why it was suspended
@@ -70,7 +70,7 @@ describe('OpenCode', () => {
       'tool',
       'assistant',
     ]);
-    expect(heard).toEqual({ [`${messages.at(2)?.id}:0`]: 'I will.', [`${messages.at(-1)?.id}:0`]: 'done' });
+    expect(streamed).toEqual({ [`${messages.at(2)?.id}:0`]: 'I will.', [`${messages.at(-1)?.id}:0`]: 'done' });
     expect(checkCoherence(messages).violations).toEqual([]);
     const starts: unknown[] = [];
     for await (const event of session.events({ types: ['tool/started'] }))

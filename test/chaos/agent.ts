@@ -4,16 +4,13 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
+import { createAdapter, definePrompt, type EvaluationResponse, type Prompt } from '../../src/evaluate.ts';
 import {
   type AnySession,
   type AnyTool,
   type ConversationMessage,
-  createAdapter,
-  definePrompt,
   defineSubagent,
   defineTool,
-  type EvaluationResponse,
-  type Prompt,
   type ScriptedTurn,
   scriptedModel,
 } from '../../src/index.ts';

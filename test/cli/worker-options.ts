@@ -1,5 +1,6 @@
 /** The options of a worker, as a program of its own has them: the database is in the environment. */
-import { createAdapter, createAgent, definePrompt, scriptedModel } from '../../src/index.ts';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
+import { createAgent, scriptedModel } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import type { WorkerOptions } from '../../src/worker.ts';
 

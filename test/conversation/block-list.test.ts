@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { createConversationState, reduceConversation, reduceConversationEvents } from '../../src/conversation.ts';
-import { stateAfter, text, upsert } from './builders.ts';
+import {
+  type ConversationBlock,
+  createConversationState,
+  reduceConversation,
+  reduceConversationEvents,
+} from '../../src/conversation.ts';
+import { removed, stateAfter, text, upsert } from './builders.ts';
 
 const state = stateAfter(...['a', 'b', 'c'].map((id) => upsert(text(id, id.toUpperCase()))));
 
@@ -22,8 +27,36 @@ describe('a block list is array-like', () => {
     expect(blocks.toJSON()).toEqual([...blocks]);
   });
 
-  test('changing the array of toJSON does not change the list', () => {
-    state.blocks.toJSON().length = 0;
+  test('D92: slice, some, every, forEach, findLast and toArray do what those of an array do', () => {
+    const holed = Array.from({ length: 100 }, (_, i) => i).reduce(
+      (before, i) => (i % 3 === 0 ? reduceConversation(before, removed(`b${i}`)) : before),
+      reduceConversationEvents(
+        createConversationState(),
+        Array.from({ length: 100 }, (_, i) => upsert(text(`b${i}`))),
+      ),
+    );
+    for (const { blocks } of [state, holed, createConversationState()]) {
+      const array = [...blocks];
+      const ids = (found: readonly ConversationBlock[]): readonly string[] => found.map(({ id }) => id);
+      expect(ids(blocks.toArray())).toEqual(ids(array));
+      for (const [start, end] of [[], [1], [-2], [0, -1], [1, 2], [5, 3], [-1000, 1000]] as const) {
+        expect(ids(blocks.slice(start, end))).toEqual(ids(array.slice(start, end)));
+      }
+      const seen: string[] = [];
+      blocks.forEach(({ id }, index) => void seen.push(`${index} ${id}`));
+      expect(seen).toEqual(array.map(({ id }, index) => `${index} ${id}`));
+      for (const wanted of ['b', 'c', 'b50', 'none']) {
+        const isWanted = ({ id }: ConversationBlock): boolean => id === wanted;
+        expect(blocks.some(isWanted)).toBe(array.some(isWanted));
+        expect(blocks.every(isWanted)).toBe(array.every(isWanted));
+        expect(blocks.findLast((block) => !isWanted(block))).toBe(array.findLast((block) => !isWanted(block)));
+      }
+      expect(array.map((_, index) => blocks.at(index))).toEqual(array);
+    }
+  });
+
+  test.for(['toJSON', 'toArray', 'slice'] as const)('changing the array of %s does not change the list', (method) => {
+    state.blocks[method]().length = 0;
     expect(state.blocks.length).toBe(3);
   });
 });

@@ -1,11 +1,12 @@
 /** Builds events and blocks, and reads states. */
+
+import type { TextBlock } from '../../src/conversation/blocks.ts';
 import {
   type ConversationBlock,
   type ConversationEvent,
   createConversationState,
   reduceConversation,
   type SessionConversationState,
-  type TextBlock,
   type ToolResultBlock,
   type ToolUseBlock,
 } from '../../src/conversation.ts';

@@ -26,8 +26,11 @@ describe('D41: tool use id and agent id are aliases', () => {
       spawned('same', about),
       upsert(text('x', 'y'), 'same'),
     );
-    // The spawn of "same" is the agent’s subagent under another id, so there is only one subagent.
-    expect(plain(state).subagents).toMatchObject([{ toolUseId: 't1', blocks: [{ id: 'x' }] }]);
+    // The spawn of "same" makes a subagent of its own, although an agent has that id.
+    expect(plain(state).subagents).toMatchObject([
+      { toolUseId: 't1', agentId: 'same', blocks: [] },
+      { toolUseId: 'same', blocks: [{ id: 'x' }] },
+    ]);
     const collision = stateAfter(
       spawned('same', about),
       spawned('t1', { ...about, agentId: 'same' }),
@@ -37,6 +40,20 @@ describe('D41: tool use id and agent id are aliases', () => {
       { toolUseId: 'same', blocks: [{ id: 'x' }] },
       { toolUseId: 't1', agentId: 'same', blocks: [] },
     ]);
+  });
+
+  test('a spawn whose tool use id is a known agent id makes a subagent of its own, once', () => {
+    const before = stateAfter(spawned('t1', { ...about, agentId: 'a1' }), upsert(text('x', 'y'), 'a1'));
+    const spawn = spawned('a1', { prompt: 'Look elsewhere', conversationId: 't1' });
+    const state = reduceConversation(before, spawn);
+    expect(plain(state).subagents).toMatchObject([
+      { toolUseId: 't1', agentId: 'a1', prompt: about.prompt, blocks: [{ id: 'x' }, { id: 'subagent:a1' }] },
+      { toolUseId: 'a1', parentConversationId: 't1', prompt: 'Look elsewhere', status: 'running', blocks: [] },
+    ]);
+    expect(reduceConversation(state, spawn)).toBe(state);
+    // A completion names the subagent as a spawn does: by its tool use id first.
+    const ended = reduceConversation(state, completed('a1', { conversationId: 't1' }));
+    expect(plain(ended).subagents.map(({ status }) => status)).toEqual(['running', 'success']);
   });
 
   test('subagents that one batch links are the same as those that are linked one by one', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { ThreadNode } from '../../src/conversation/selectors.ts';
 import {
   type ConversationEvent,
   createConversationState,
@@ -8,7 +9,6 @@ import {
   reduceConversationEvents,
   reviveConversationState,
   type SessionConversationState,
-  type ThreadNode,
   threadTree,
 } from '../../src/conversation.ts';
 import { anyEvent, repeatableEvent } from './arbitraries.ts';

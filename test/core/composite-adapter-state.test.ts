@@ -1,18 +1,16 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import type { AdapterStateSnapshot } from '../../src/core/log/adapter-state.ts';
 import {
   type AdapterState,
-  type AdapterStateSnapshot,
   adapterStateFor,
   composeAdapterStates,
   defineAdapterState,
   defineCompositeState,
   findCompositeState,
   findResumableState,
-  memoryStore,
-  openSession,
-  type Session,
-} from '../../src/index.ts';
+} from '../../src/evaluate.ts';
+import { memoryStore, openSession, type Session } from '../../src/index.ts';
 
 const kind = (adapterType: string) =>
   defineAdapterState({

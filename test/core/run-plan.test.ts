@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createFold, type SessionState } from '../../src/core/fold/fold.ts';
-import { queuedAfter } from '../../src/core/fold/inbox.ts';
+import { queuedAfter } from '../../src/core/fold/session-inputs.ts';
 import type { SessionEvent } from '../../src/core/log/events.ts';
 import { planRun, type RunStep } from '../../src/core/plan/run-plan.ts';
 import { type Draft, messageOf, recorded, started, timeOf } from './log.ts';

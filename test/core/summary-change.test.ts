@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { erased, erasedSettlement } from '../../src/core/fold/erased.ts';
 import type { SessionEvent } from '../../src/core/log/events.ts';
 import { type SessionSummary, summarizeSession } from '../../src/core/summary/session-summary.ts';
-import { changesSummary } from '../../src/core/summary/summary-change.ts';
+import { changesSummary } from '../../src/core/summary/summary-fields.ts';
 import { arbitraryLog } from './arbitraries.ts';
 import { arbitraryEvents } from './arbitrary-events.ts';
 

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import {
   answer,
+  callOf,
+  type Draft,
   logOf,
   messageOf,
   recorded,
@@ -125,8 +127,10 @@ describe('turns', () => {
     expect(empty.turns()).toEqual([]);
   });
 
+  const callsIn = (...log: readonly Draft[]): unknown => viewOf(logOf(...log)).turns()[0]?.calls;
+
   test('a call has its status, the error of its result, when it was started and how long it took', () => {
-    const log = logOf(
+    const calls = callsIn(
       started(),
       answer(0, ['a', 'b', 'c', 'd'], { createdAt: timeOf(2) }),
       toolStarted('a', 'once', 1),
@@ -134,11 +138,88 @@ describe('turns', () => {
       result(1, 'a', { createdAt: timeOf(5) }),
       recorded(messageOf('tool', 'no such file', 2, { turn: 1, toolCallId: 'b', isError: true, createdAt: timeOf(6) })),
     );
-    expect(viewOf(log).turns()[0]?.calls).toEqual([
+    expect(calls).toEqual([
       { callId: 'a', name: 'write', status: 'completed', startedAt: timeOf(3), durationMs: 2000 },
-      { callId: 'b', name: 'write', status: 'failed', error: 'no such file', startedAt: timeOf(2), durationMs: 4000 },
+      { callId: 'b', name: 'write', status: 'failed', error: 'no such file', durationMs: 4000 },
       { callId: 'c', name: 'write', status: 'pending' },
       { callId: 'd', name: 'write', status: 'started', startedAt: timeOf(4) },
+    ]);
+  });
+
+  test('a call without a recorded start, one that reads or was denied, has no start, and a duration since the response', () => {
+    const denied = { turn: 1, toolCallId: 'b', isError: true, createdAt: timeOf(9) };
+    const calls = callsIn(
+      started(),
+      answer(0, ['a', 'b'], { createdAt: timeOf(2) }),
+      result(1, 'a', { createdAt: timeOf(3) }),
+      { type: 'tool/approval-requested', ...refOf('b'), toolName: 'write' },
+      { type: 'tool/denied', ...refOf('b'), reason: 'no' },
+      recorded(messageOf('tool', 'This call was denied: no', 2, denied)),
+    );
+    expect(calls).toEqual([
+      { callId: 'a', name: 'write', status: 'completed', durationMs: 1000 },
+      { callId: 'b', name: 'write', status: 'failed', error: 'This call was denied: no', durationMs: 7000 },
+    ]);
+  });
+
+  test('a call that was started again counts from its last start', () => {
+    const calls = callsIn(
+      started(),
+      answer(0, ['a'], { createdAt: timeOf(2) }),
+      toolStarted('a', 'idempotent', 1),
+      toolStarted('a', 'idempotent', 2),
+      result(1, 'a', { createdAt: timeOf(6) }),
+    );
+    expect(calls).toEqual([
+      { callId: 'a', name: 'write', status: 'completed', startedAt: timeOf(4), durationMs: 2000 },
+    ]);
+  });
+
+  test('D11: of two calls with one id each has its own result', () => {
+    const calls = callsIn(
+      started(),
+      answer(0, ['a', 'a'], { createdAt: timeOf(2) }),
+      result(1, 'a', { createdAt: timeOf(3) }),
+      recorded(messageOf('tool', 'full', 2, { turn: 1, toolCallId: 'a', isError: true, createdAt: timeOf(4) })),
+    );
+    expect(calls).toMatchObject([{ status: 'completed' }, { status: 'failed', error: 'full' }]);
+  });
+
+  test('a call of an earlier turn that was started and has no result is started', () => {
+    const calls = callsIn(started(), answer(0, ['a']), toolStarted('a', 'once', 1), answer(1, [], { turn: 2 }));
+    expect(calls).toMatchObject([{ status: 'started', startedAt: timeOf(3) }]);
+  });
+
+  test('a result that was recorded after a later response belongs to the turn of its call', () => {
+    const turns = viewOf(logOf(started(), answer(0, ['a']), answer(1, ['a'], { turn: 2 }), result(2, 'a'))).turns();
+    expect(turns.map(({ calls }) => calls.map(({ status }) => status))).toEqual([['completed'], ['pending']]);
+    expect(turns.map(({ toolMessages }) => toolMessages.length)).toEqual([1, 0]);
+  });
+
+  test('a call that the provider ran is listed with its end, in call order', () => {
+    const ran = (callId: string, providerExecuted: object) => callOf(callId, { providerExecuted });
+    const toolCalls = [ran('s', { result: 'found' }), callOf('a'), ran('t', { result: { code: 1 }, isError: true })];
+    expect(callsIn(started(), answer(0, [], { toolCalls }), result(1, 'a'))).toMatchObject([
+      { callId: 's', status: 'completed' },
+      { callId: 'a', status: 'completed' },
+      { callId: 't', status: 'failed', error: '{"code":1}' },
+    ]);
+  });
+
+  test("a child conversation's turns are read by its evaluation, and an erased result keeps status and duration", () => {
+    const of = { evaluationId: 'c1', conversationId: 'e1/1/a/1' };
+    const log = logOf(
+      started('c1', { conversationId: of.conversationId }),
+      answer(0, ['x'], { ...of, createdAt: timeOf(2) }),
+      toolStarted('x', 'once', 1, { evaluationId: 'c1' }),
+      recorded(
+        messageOf('tool', 'secret', 1, { ...of, turn: 1, toolCallId: 'x', isError: true, createdAt: timeOf(5) }),
+      ),
+      { type: 'message/erased', messageId: 'c1:1' },
+    );
+    expect(viewOf(log).turns()).toEqual([]);
+    expect(viewOf(log).turns({ evaluationId: 'c1' })).toMatchObject([
+      { evaluationId: 'c1', createdAt: timeOf(2), calls: [{ status: 'failed', error: '[erased]', durationMs: 2000 }] },
     ]);
   });
 });

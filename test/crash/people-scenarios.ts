@@ -1,6 +1,7 @@
 /** Scenarios in which people decide, edit, erase, send and cancel. */
 import { setImmediate } from 'node:timers/promises';
-import { createAdapter, createAgent, definePrompt, defineSubagent, textOf } from '../../src/index.ts';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
+import { createAgent, defineSubagent, textOf } from '../../src/index.ts';
 import {
   approveEdited,
   call,

@@ -1,25 +1,26 @@
 /** What the scenarios of the crash matrix are made of: their world, scripted models, tools and people. */
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
+import type { HistorySummarized } from '../../src/core/log/events.ts';
+import {
+  type CheckpointHandler,
+  createAdapter,
+  definePrompt,
+  type EvaluationResponse,
+  type RunResult,
+} from '../../src/evaluate.ts';
 import type { HistoryManager } from '../../src/history.ts';
 import {
   type AnySession,
   type AnyTool,
   type CallRef,
-  type CheckpointHandler,
-  createAdapter,
-  definePrompt,
   defineSlice,
   defineTool,
-  type EvaluationResponse,
-  type FileCheckpoints,
-  type HistorySummarized,
   isHoldfastError,
   type Model,
   type ModelRequest,
   type NewEvent,
   type OpenSessionOptions,
-  type RunResult,
   readCallArguments,
   readCallProgress,
   type ScriptedTurn,
@@ -28,6 +29,7 @@ import {
   type ToolContext,
   textOf,
 } from '../../src/index.ts';
+import type { FileCheckpoints } from '../../src/loop/main-loop/checkpoints.ts';
 import { type CrashPoints, modelWithCrashPoints } from '../../src/testing/crash-points.ts';
 import type { FakeClock } from '../../src/testing/fake-clock.ts';
 

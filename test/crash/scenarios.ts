@@ -4,16 +4,9 @@
  */
 import { join } from 'node:path';
 import { z } from 'zod';
+import { createAdapter, definePrompt, fileCheckpoints, MainLoop } from '../../src/evaluate.ts';
 import { compose, slidingWindow, summarize, truncateToolResults } from '../../src/history.ts';
-import {
-  createAdapter,
-  definePrompt,
-  defineTool,
-  fileCheckpoints,
-  MainLoop,
-  type ScriptedTurn,
-  textOf,
-} from '../../src/index.ts';
+import { defineTool, type ScriptedTurn, textOf } from '../../src/index.ts';
 import { PEOPLE_SCENARIOS } from './people-scenarios.ts';
 import {
   call,

@@ -1,5 +1,6 @@
 /** Scenarios with timers (D78). The clock of a process that resumes starts at the beginning: it is behind the wake-up again. */
-import { createAdapter, definePrompt, suspendUntil } from '../../src/index.ts';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
+import { suspendUntil } from '../../src/index.ts';
 import { call, chat, LEASE_MS, model, type Scenario, tool, untilIdle, type World } from './scenario-parts.ts';
 
 const HALF_HOUR = 1_800_000;

@@ -1,17 +1,17 @@
-/** Every example of TypeScript in README.md, SPEC.md and docs compiles against the sources. */
+/** Every example of TypeScript in README.md, SPEC.md and docs compiles against the sources, those in the tables of docs/names.md, too. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { compilerProblems } from '../support/compile-examples.ts';
-import { examples, fencesIn } from '../support/documents.ts';
+import { examples, examplesInTables, fencesIn } from '../support/documents.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-examples-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-test('every ts and tsx fence compiles', async () => {
-  const all = examples();
-  expect(all.length).toBeGreaterThan(30);
+test('every ts and tsx fence compiles, and every example of docs/names.md', async () => {
+  const all = [...examples(), ...examplesInTables('docs/names.md')];
+  expect(all.length).toBeGreaterThan(90);
   expect(await compilerProblems(directory, all)).toBe('');
 });
 

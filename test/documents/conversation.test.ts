@@ -7,8 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'rolldown';
 import { afterAll, expect, test } from 'vitest';
-import { createAdapter, definePrompt, openSession, scriptedModel } from '../../src/index.ts';
-import { sqliteStore } from '../../src/sqlite.ts';
+import { createAgent, openStore, scriptedModel } from '../../src/index.ts';
 import { programIn, ROOT, withSources } from '../support/documents.ts';
 
 const PAGE = 'docs/conversation.md';
@@ -45,11 +44,9 @@ async function printed(child: ChildProcess, wanted: RegExp): Promise<RegExpExecA
 }
 
 test('the terminal program shows a conversation that was recorded', async () => {
-  const store = await sqliteStore(join(directory, 'chat.db'));
-  const session = await openSession({ store, id: 'ada' });
-  const prompt = definePrompt({ ns: 'chat', key: 'assistant', instructions: '' });
-  await session.send('Hello');
-  await createAdapter({ model: scriptedModel(['Good day.']) }).run(prompt, { session });
+  const store = await openStore(join(directory, 'chat.db'));
+  const agent = createAgent({ name: 'assistant', model: scriptedModel(['Good day.']), instructions: '' });
+  await agent.run(await store.session('ada'), 'Hello');
   await store.close();
   writeFileSync(join(directory, 'watch.mts'), withSources(programIn(PAGE, 'watch.mts')));
   const child = start(directory, ['watch.mts', 'ada']);

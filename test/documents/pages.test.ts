@@ -34,10 +34,10 @@ test('every entry of the package is in the reference', () => {
   expect(entries.map(({ entry }) => entry).toSorted()).toEqual(exportedEntries());
 });
 
-test('the reference, llms.txt and the table of README.md list every entry of the package, in one order', () => {
+test('the reference, llms.txt and the table of docs/install.md list every entry of the package, in one order', () => {
   const inOrder = Object.keys(ENTRIES);
   expect(inOrder.toSorted()).toEqual(exportedEntries());
-  const rows = Array.from(readPage('README.md').matchAll(/^\| `(holdfast[\w/-]*)` \|/gm), ([, entry]) => entry);
+  const rows = Array.from(readPage('docs/install.md').matchAll(/^\| `(holdfast[\w/-]*)` \|/gm), ([, entry]) => entry);
   expect(rows).toEqual(inOrder);
   const sections = Array.from(readPage('docs/reference.md').matchAll(/^## `(.+)`$/gm), ([, entry]) => entry);
   expect(sections).toEqual(inOrder);

@@ -1,11 +1,9 @@
 /** An adapter whose agent has state of its own: captured, found after a crash, resumed from, compared and composed. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import type { AdapterStateSnapshot } from '../../src/core/log/adapter-state.ts';
 import {
   type AdapterState,
-  type AdapterStateSnapshot,
-  type AnySession,
-  adapterStates,
   composeAdapterStates,
   createAdapter,
   defineAdapterState,
@@ -15,13 +13,11 @@ import {
   type EvaluationResponse,
   findCompositeState,
   findResumableState,
-  memoryStore,
-  openSession,
   type Prompt,
   recoverSession,
   type StatefulAdapter,
-  scriptedModel,
-} from '../../src/index.ts';
+} from '../../src/evaluate.ts';
+import { type AnySession, adapterStates, memoryStore, openSession, scriptedModel } from '../../src/index.ts';
 
 const NOTEBOOK = 'notebook';
 const notebookState = defineAdapterState({

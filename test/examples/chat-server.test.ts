@@ -1,4 +1,4 @@
-/** The chat server of README.md: killed between any two lines, restarted, the same message sent twice: one response. */
+/** The chat server of docs/inbox.md: killed between any two lines, restarted, the same message sent twice: one response. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-const program = programIn('README.md', 'chat-server.mts');
+const program = programIn('docs/inbox.md', 'chat-server.mts');
 
 /** Each line that ends a statement, except the last line of a function. */
 const STATEMENTS = program

@@ -6,17 +6,19 @@ import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import {
-  type AnySession,
   type CheckpointHandler,
   createAdapter,
   definePrompt,
-  defineTool,
   type EvaluationResponse,
   MainLoop,
-  memoryStore,
-  openSession,
   type Prompt,
   type ProviderAdapter,
+} from '../../src/evaluate.ts';
+import {
+  type AnySession,
+  defineTool,
+  memoryStore,
+  openSession,
   parseSnapshot,
   type Snapshot,
   scriptedModel,

@@ -1,6 +1,7 @@
 /** Requests under history managers: windows, truncation, custom managers; the record stays complete. */
 import { beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
 import {
   type CurationContext,
   compose,
@@ -12,8 +13,6 @@ import {
 } from '../../src/history.ts';
 import {
   type ConversationMessage,
-  createAdapter,
-  definePrompt,
   defineTool,
   fromOpenAIChat,
   type ModelRequest,

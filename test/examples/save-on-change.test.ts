@@ -1,15 +1,8 @@
 /** Saving a snapshot after each message is enough to resume, wherever the process is killed. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import {
-  createAdapter,
-  definePrompt,
-  defineTool,
-  memoryStore,
-  messages,
-  openSession,
-  scriptedModel,
-} from '../../src/index.ts';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
+import { defineTool, memoryStore, messages, openSession, scriptedModel } from '../../src/index.ts';
 
 test.each([{ maxParallelCalls: 1 }, {}])(
   'a once tool that a saved snapshot shows as started does not run again: %o',

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
 import {
   clearToolResults,
   compose,
@@ -13,7 +14,7 @@ import {
   tokenBudget,
   truncateToolResults,
 } from '../../src/history.ts';
-import { createAdapter, definePrompt, defineTool, openSession, scriptedModel } from '../../src/index.ts';
+import { defineTool, openSession, scriptedModel } from '../../src/index.ts';
 import { Life, World } from '../loop/mortal.ts';
 
 const TURNS = 8;
@@ -73,13 +74,13 @@ describe.for(managers)('I3: with $name', ({ make }) => {
     for (let crashAt = 1; crashAt <= whole.passed; crashAt++) {
       const world = new World();
       const asked = new Map<number, string>();
-      const hear = (turn: number, said: string): void => {
+      const onResponse = (turn: number, said: string): void => {
         expect(said).toBe(asked.get(turn) ?? said); // a repeated request is the same
         asked.set(turn, said);
       };
-      expect(await live(new Life(world, crashAt), make(), hear)).toBe('died');
+      expect(await live(new Life(world, crashAt), make(), onResponse)).toBe('died');
       world.clock.advance(LEASE_MS + 1); // the killed process's lease expires
-      expect(await live(new Life(world), make(), hear)).toBe('done');
+      expect(await live(new Life(world), make(), onResponse)).toBe('done');
       expect(asked).toEqual(expected);
     }
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { History } from '../../src/history/history-manager.ts';
+import type { HistoryCurated } from '../../src/core/log/events.ts';
+import type { CurationContext, History } from '../../src/history/history-manager.ts';
 import { replayCuration } from '../../src/history/inspect/replay-curation.ts';
 import { clearToolResults } from '../../src/history/managers/clear-tool-results.ts';
 import { compose } from '../../src/history/managers/compose.ts';
@@ -13,7 +14,6 @@ import { tokenBudget } from '../../src/history/managers/token-budget.ts';
 import { truncateToolResults } from '../../src/history/managers/truncate-tool-results.ts';
 import {
   type ConversationMessage,
-  type HistoryCurated,
   type ModelRequest,
   memoryStore,
   openSession,
@@ -74,6 +74,23 @@ function saying(requests: readonly Pick<ModelRequest, 'messages'>[]): readonly u
 }
 const turns = ({ requests }: Agent): readonly ModelRequest[] =>
   requests.filter(({ prompt }) => prompt.ns !== 'holdfast');
+
+test('a manager sees the prompt of the request and its tools, and cannot change them', async () => {
+  const prompts: CurationContext['prompt'][] = [];
+  const one = await start(memoryStore());
+  await one.evaluate({
+    history: (messages, { prompt }) => {
+      prompts.push(prompt);
+      return messages;
+    },
+  });
+  expect(prompts[0]).toEqual({
+    ...{ ns: 'test', key: 'agent', name: 'test/agent', instructions: one.prompt.instructions },
+    tools: tools.map(({ name, description }) => ({ name, description })),
+  });
+  expect(Object.isFrozen(prompts[0]?.tools[0])).toBe(true);
+  expect(new Set(prompts).size).toBe(1);
+});
 
 describe.for(managers)('the loop with $name', ({ make }) => {
   test('the session has every message, and every request can be rebuilt from the log (D35)', async () => {

@@ -67,9 +67,21 @@ describe('keepImportant', () => {
     expect(asked.length).toBeGreaterThan(20);
   });
 
-  test('a score that is not a number counts as the lowest', () => {
-    const history = keepImportant({ size: 1, score: (group) => (score(group) > 0 ? 1 : Number.NaN) });
-    expect(shapeOf(history.curate(build().messages, {}).messages)).toBe('system user ask(e!) e! ask(g) g');
+  test.for<[string, () => unknown]>([
+    ['NaN', () => Number.NaN],
+    ['undefined', () => undefined],
+    ['"1"', () => '1'],
+    ['an object or a promise', () => Promise.reject(new Error('late'))],
+  ])('a score that is %s is a typed error that says what to return', ([returned, value]) => {
+    const history = keepImportant({ size: 1, score: value as () => number });
+    const refused = { code: 'INVALID_ARGUMENT', message: expect.stringContaining(`score returned ${returned} for`) };
+    expect(() => history.curate(build().messages, {})).toThrow(expect.objectContaining(refused));
+  });
+
+  test('infinite scores are numbers: the highest and the lowest', () => {
+    const infinite = (group: Parameters<typeof score>[0]) => (score(group) > 0 ? Infinity : -Infinity);
+    const history = keepImportant({ size: 2, score: infinite });
+    expect(shapeOf(history.curate(build().messages, {}).messages)).toBe('system user ask(b!) b! ask(e!) e! ask(g) g');
   });
 
   test.for([{ size: -1 }, { size: 1, low: 2 }])('%o is a typed error', (options) => {

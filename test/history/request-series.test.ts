@@ -33,7 +33,7 @@ function script({ turn, prompt }: ModelRequest): ScriptedTurn {
 }
 const tools = [tool('work', () => LONG)];
 
-const nobody = { agents: undefined, report: () => {} };
+const noAgents = { agents: undefined, report: () => {} };
 
 async function sourceOf(
   session: AnySession,
@@ -41,7 +41,7 @@ async function sourceOf(
 ): Promise<RequestSeriesOptions> {
   const [evaluation] = namedEvaluations(session, evaluationId);
   if (!evaluation) throw new Error('there is no evaluation');
-  return (await requestSource(nobody, session, [evaluation])).read(evaluation);
+  return (await requestSource(noAgents, session, [evaluation])).read(evaluation);
 }
 
 async function seriesOf(
@@ -210,9 +210,9 @@ describe('a missed cache', () => {
       agent({ script: () => 'ok', store, id: 'chat', ...options });
     const first = await on({});
     await first.evaluate({ input: 'one', continues: true });
-    const told = await on({ instructions: 'Be someone else.' });
-    await told.evaluate({ input: 'two', continues: true });
-    const instructed = await seriesOf(told.session);
+    const changed = await on({ instructions: 'Be someone else.' });
+    await changed.evaluate({ input: 'two', continues: true });
+    const instructed = await seriesOf(changed.session);
     expect(instructed.points[0]?.cache).toMatchObject({ cause: 'instructions', comparison: { sharedTokens: 0 } });
     const equipped = await on({ instructions: 'Be someone else.', tools });
     await equipped.evaluate({ input: 'three', continues: true });

@@ -1,7 +1,7 @@
 import { describe, expectTypeOf, test } from 'vitest';
 import type { ConversationMessage } from '../../src/core/log/messages.ts';
+import type { BuiltInManager } from '../../src/history/history-manager.ts';
 import {
-  type BuiltInManager,
   type Curation,
   type CurationContext,
   checkCoherence,

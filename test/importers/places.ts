@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
+import type { SessionConversationState } from '../../src/conversation/blocks.ts';
 import { createConversationState } from '../../src/conversation/indexed-state.ts';
 import { reduceConversation } from '../../src/conversation/reduce-conversation.ts';
-import type { SessionConversationState } from '../../src/conversation/state.ts';
-import { readTranscript, type TranscriptOptions } from '../../src/transcripts.ts';
+import type { TranscriptOptions } from '../../src/importers/load-transcript.ts';
+import { readTranscript } from '../../src/transcripts.ts';
 import { FIXTURES, REAL_SESSION, realSession } from '../transcripts/fixtures.ts';
 
 /** Creates an empty folder that is removed after the test. */

@@ -3,8 +3,9 @@ import { chmodSync, copyFileSync, readdirSync, symlinkSync, truncateSync, unlink
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { SearchProblem } from '../../src/importers/transcript-source.ts';
 import { parseTranscript } from '../../src/transcripts/parse-transcript.ts';
-import { findTranscripts, loadTranscript, readTranscript, type SearchProblem } from '../../src/transcripts.ts';
+import { findTranscripts, loadTranscript, readTranscript } from '../../src/transcripts.ts';
 import { asks, call, says, text } from '../transcripts/claude-builders.ts';
 import { textOfLines } from '../transcripts/fixtures.ts';
 import { asNobody, folder, stateOfReading, write, writeDatabase } from './places.ts';

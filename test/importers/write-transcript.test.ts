@@ -12,14 +12,9 @@ import {
 import { basename, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import {
-  findTranscripts,
-  type HandoffTarget,
-  loadTranscript,
-  type WriteTranscriptOptions,
-  type WrittenTranscript,
-  writeTranscript,
-} from '../../src/transcripts.ts';
+import type { WriteTranscriptOptions } from '../../src/importers/handoff/write-transcript.ts';
+import type { HandoffTarget } from '../../src/transcripts/handoff/build-transcript.ts';
+import { findTranscripts, loadTranscript, type WrittenTranscript, writeTranscript } from '../../src/transcripts.ts';
 import { FIXTURES } from '../transcripts/fixtures.ts';
 import { assistant, conversation, TARGETS, user } from '../transcripts/handoff/written.ts';
 import { folder } from './places.ts';

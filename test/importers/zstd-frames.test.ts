@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { endsWithItsLastFrame } from '../../src/importers/codex/zstd-frames.ts';
+import { endsWithItsLastFrame } from '../../src/importers/codex/compressed-file.ts';
 import { folder } from './places.ts';
 
 async function isWhole(content: Uint8Array): Promise<boolean> {

@@ -3,7 +3,8 @@ import { openai } from '@ai-sdk/openai';
 import { tool as aiTool, dynamicTool, jsonSchema, zodSchema } from 'ai';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { createAdapter, definePrompt, memoryStore, openSession } from '../../src/index.ts';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
+import { memoryStore, openSession } from '../../src/index.ts';
 import { agent, call, resultText, tool } from '../loop/agent.ts';
 import { languageModel, serve } from '../models/providers.ts';
 
@@ -56,7 +57,7 @@ describe('tool() objects', () => {
     });
     const { session, evaluate, prompt } = await agent({
       script: [{ toolCalls: [call('theirs', {}, 'c1'), call('ours')] }, 'ok'],
-      tools: { theirs, ours: tool('another_name', () => 'ours') },
+      tools: { theirs, ours: tool('ours', () => 'ours') },
     });
     await evaluate();
     expect(seen).toEqual(['c1', false, []]);
@@ -69,16 +70,16 @@ describe('tool() objects', () => {
     const count = aiTool({ inputSchema: z.object({ n: z.number() }), execute: async ({ n }) => n });
     const search = openai.tools.webSearch();
     const ours = tool('ours', () => 'ours');
-    const tools = [{ weather, search }, ours, { ...count, name: 'count' }, {}, { id: weather, renamed: ours }];
+    const tools = [{ weather, search }, ours, { ...count, name: 'count' }, {}, { id: weather }];
     const prompt = definePrompt({ ns: 'n', key: 'k', instructions: '', tools });
     const names = prompt.tools.map(({ name }) => name);
-    expect(names).toEqual(['weather', 'search', 'ours', 'count', 'id', 'renamed']);
+    expect(names).toEqual(['weather', 'search', 'ours', 'count', 'id']);
     expect(prompt.tools.find(({ name }) => name === 'search')?.provider).toMatchObject({ id: 'openai.web_search' });
     const same = {
       ns: 'n',
       key: 'k',
       instructions: '',
-      tools: { weather, search, ours, count, id: weather, renamed: ours },
+      tools: { weather, search, ours, count, id: weather },
     };
     expect(prompt.hash).toBe(definePrompt(same).hash);
   });
@@ -94,7 +95,7 @@ describe('tool() objects', () => {
       [{ 'a b': aiTool({ inputSchema: z.object({}) }) }],
       /"a b" cannot name a tool/,
     ],
-    ['under a name that is taken', [tool('a', () => ''), { a: tool('b', () => '') }], /two tools called "a"/],
+    ['under a name that is taken', [tool('a', () => ''), { a: tool('a', () => '') }], /two tools called "a"/],
   ])('I10: %s are a typed error', ([, tools, message]) => {
     const definition = { ns: 'n', key: 'k', instructions: '', tools: tools as readonly [] };
     expect(() => definePrompt(definition)).toThrow(

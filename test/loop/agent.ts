@@ -2,26 +2,28 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { checkCoherence } from '../../src/history/coherence/coherence.ts';
 import {
   type AdapterOptions,
+  createAdapter,
+  definePrompt,
+  type EvaluateOptions,
+  type EvaluationResponse,
+  type Prompt,
+  type PromptDefinition,
+  type ProviderAdapter,
+} from '../../src/evaluate.ts';
+import { checkCoherence } from '../../src/history/coherence/coherence.ts';
+import {
   type AnySlice,
   type AnyTool,
   type Clock,
-  createAdapter,
-  definePrompt,
   defineTool,
-  type EvaluateOptions,
   type EvaluationEvent,
-  type EvaluationResponse,
   type Model,
   type ModelRequest,
   memoryStore,
   type OpenSessionOptions,
   openSession,
-  type Prompt,
-  type PromptDefinition,
-  type ProviderAdapter,
   type Script,
   type Session,
   type Store,

@@ -1,16 +1,9 @@
 /** Summaries that are created before a request needs them (D56). */
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import type { HistoryCurated } from '../../src/core/log/events.ts';
 import { type HistoryManager, type SummaryRequest, summarize } from '../../src/history.ts';
-import {
-  type HistoryCurated,
-  type Model,
-  type ModelRequest,
-  memoryStore,
-  type Session,
-  scriptedModel,
-  textOf,
-} from '../../src/index.ts';
+import { type Model, type ModelRequest, memoryStore, type Session, scriptedModel, textOf } from '../../src/index.ts';
 import { eraseMessage } from '../../src/session/change/erase-message.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { writeDraft } from '../support/write-draft.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { createAdapter, definePrompt, MainLoop } from '../../src/evaluate.ts';
 import {
   type AnySession,
+  appendAll,
   type CallRef,
-  createAdapter,
-  definePrompt,
+  defineSlice,
   HoldfastError,
-  MainLoop,
   memoryStore,
   openSession,
   scriptedModel,
@@ -189,6 +189,7 @@ test('events dispatched by a failed tool are redacted once', async () => {
   const session = await openSession({
     store: memoryStore(),
     id: 'one',
+    slices: [defineSlice({ name: 'notes', initial: [], on: { 'note/added': appendAll } })],
     redact: (event) => ('text' in event ? { ...event, text: `sealed(${event.text})` } : event),
   });
   const fails = tool('fails', async (_, context) => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { definePrompt } from '../../src/evaluate.ts';
 import { summarize } from '../../src/history.ts';
 import {
-  definePrompt,
+  createSharedUsage,
   type Model,
   memoryStore,
   type ScriptedTurn,
@@ -241,5 +242,94 @@ describe('invalid options', () => {
     const { session, evaluate } = await agent({ script: ['hi'], store: memoryStore() });
     await expect(evaluate(options)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     expect(session.seq).toBe(0);
+  });
+});
+
+describe('a usage that several evaluations share', () => {
+  const one: Usage = { inputTokens: 90, outputTokens: 10 };
+  const working = (id: string, more: object = {}) =>
+    agent({ script: () => ({ toolCalls: [call('look')], usage: one }), tools: [look], id, ...more });
+
+  test('suspends the one that asks next, in whichever session, with what all of them used', async () => {
+    const over = createSharedUsage();
+    const [a, b] = [await working('a'), await working('b')];
+    expect(await a.evaluate({ budget: { maxTokens: 300, over } })).toMatchObject({ turns: 3 });
+    expect(over.total).toMatchObject({ inputTokens: 270, outputTokens: 30 });
+    expect(await b.evaluate({ budget: { maxTokens: 300, over } })).toMatchObject({
+      reason: 'BUDGET_EXCEEDED',
+      turns: 0,
+      message: expect.stringMatching(/300 of 300 tokens are used up by all that share them/),
+      limit: { name: 'maxTokens', max: 300, used: 300 },
+    });
+    expect(await b.evaluate({ resume: true, budget: { maxTokens: 500, over } })).toMatchObject({ turns: 2 });
+  });
+
+  test('counts runs at the same time as they record, each once', async () => {
+    const over = createSharedUsage();
+    const agents = [await working('a'), await working('b'), await working('c')];
+    const responses = await Promise.all(agents.map(({ evaluate }) => evaluate({ budget: { maxTokens: 900, over } })));
+    const turns = responses.reduce((sum, response) => sum + response.turns, 0);
+    expect(turns).toBeGreaterThanOrEqual(9);
+    expect(turns).toBeLessThanOrEqual(11); // those that asked before the last response was recorded
+    expect(over.total.inputTokens).toBe(90 * turns);
+  });
+
+  test('counts an evaluation that is resumed with what it has used before, also in a new process', async () => {
+    const first = await working('a');
+    await first.evaluate({ maxTurns: 2 });
+    const again = await working('a', { store: first.store });
+    const over = createSharedUsage();
+    expect(await again.evaluate({ resume: true, budget: { maxTokens: 300, over } })).toMatchObject({ turns: 3 });
+    expect(over.total.inputTokens).toBe(270);
+    const third = createSharedUsage({ sessions: [again.session] });
+    expect(third.total).toEqual(over.total);
+    const other = await working('b');
+    expect(await other.evaluate({ budget: { maxTokens: 400, over: third } })).toMatchObject({ turns: 1 });
+  });
+
+  test('counts sessions of two stores that have the same id as two', async () => {
+    const over = createSharedUsage();
+    for (const _ of [1, 2]) {
+      const { evaluate } = await working('a');
+      await evaluate({ evaluationId: 'same', maxTurns: 1, budget: { over } });
+    }
+    expect(over.total.inputTokens).toBe(180);
+  });
+
+  test('has a cost limit that prices measure', async () => {
+    const over = createSharedUsage();
+    const priced = { script: forever, adapter: { prices: { scripted: price } } };
+    const [a, b] = [await working('a', priced), await working('b', priced)];
+    await a.evaluate({ maxTurns: 2, budget: { maxCostUsd: 5, over } });
+    expect(over.total.costUsd).toBeCloseTo(4);
+    expect(await b.evaluate({ budget: { maxCostUsd: 5, over } })).toMatchObject({
+      turns: 1,
+      message: expect.stringMatching(/6 of 5 dollars/),
+    });
+  });
+
+  test('counts a child with its parent, whether or not the child names it, too', async () => {
+    const over = createSharedUsage();
+    const child = definePrompt({ ns: 'test', key: 'child', instructions: 'Look.' });
+    const delegate = tool('delegate', async (_, ctx) => (await ctx.evaluate(child, { budget: { over } })).text, {
+      effect: 'idempotent',
+    });
+    const { evaluate } = await agent({
+      script: ({ turn, prompt }) =>
+        prompt.key === 'child' || turn > 1
+          ? { text: 'done', usage: one }
+          : { toolCalls: [call('delegate')], usage: one },
+      tools: [delegate],
+    });
+    expect(await evaluate({ budget: { over } })).toMatchObject({ status: 'completed' });
+    expect(over.total.inputTokens).toBe(270);
+  });
+
+  test('that is none is refused', async () => {
+    const { evaluate } = await working('a');
+    await expect(evaluate({ budget: { over: { total: one } } })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('createSharedUsage'),
+    });
   });
 });

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { CancelOptions } from '../../src/core/views/session-decisions.ts';
+import type { EvaluationResponse } from '../../src/evaluate.ts';
 import {
-  type CancelOptions,
-  type EvaluationResponse,
   type Model,
   memoryStore,
   openSession,

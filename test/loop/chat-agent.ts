@@ -1,12 +1,7 @@
 /** A chat in a session, and models that respond to its inputs. */
-import {
-  type Model,
-  type ModelRequest,
-  type RunOptions,
-  type RunResult,
-  type ScriptedTurn,
-  textOf,
-} from '../../src/index.ts';
+
+import type { RunOptions, RunResult } from '../../src/evaluate.ts';
+import { type Model, type ModelRequest, type ScriptedTurn, textOf } from '../../src/index.ts';
 import { type Agent, type AgentOptions, agent, call } from './agent.ts';
 
 /** Responds to each user message with its text. */

@@ -3,7 +3,8 @@ import { mkdir, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { fileCheckpoints, memoryStore, openSession, type Snapshot } from '../../src/index.ts';
+import { fileCheckpoints } from '../../src/evaluate.ts';
+import { memoryStore, openSession, type Snapshot } from '../../src/index.ts';
 
 let dir: string;
 beforeEach(() => {

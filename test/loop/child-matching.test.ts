@@ -1,17 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { definePrompt, type EvaluationResponse, type Prompt } from '../../src/evaluate.ts';
 import {
-  type ChildOptions,
-  definePrompt,
-  type EvaluationResponse,
   type ModelRequest,
   type NewEvent,
-  type Prompt,
   type ScriptedTurn,
   type Store,
   type ToolContext,
   textOf,
 } from '../../src/index.ts';
+import type { ChildOptions } from '../../src/loop/evaluate/provider-adapter.ts';
 import { type Agent, agent, call, resultText, tool } from './agent.ts';
 
 const child = definePrompt({ ns: 'test', key: 'child', instructions: 'Research.' });

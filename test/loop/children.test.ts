@@ -1,12 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { definePrompt, type Prompt } from '../../src/evaluate.ts';
 import {
   type AnyTool,
-  definePrompt,
   defineSlice,
   type ModelRequest,
-  type Prompt,
   type ScriptedTurn,
   scriptedModel,
   type ToolContext,

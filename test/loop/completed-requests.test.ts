@@ -3,14 +3,9 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
-import {
-  type CheckpointHandler,
-  definePrompt,
-  fileCheckpoints,
-  type KeptResponse,
-  memoryStore,
-  type Snapshot,
-} from '../../src/index.ts';
+import { type CheckpointHandler, definePrompt, fileCheckpoints } from '../../src/evaluate.ts';
+import { memoryStore, type Snapshot } from '../../src/index.ts';
+import type { KeptResponse } from '../../src/loop/main-loop/kept-response.ts';
 import { thisProcess } from '../../src/session/process-identity.ts';
 import { call, tool } from './agent.ts';
 import { loopWith, type Request, request } from './loop-with.ts';

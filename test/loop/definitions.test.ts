@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { definePrompt, defineTool } from '../../src/index.ts';
+import { definePrompt } from '../../src/evaluate.ts';
+import { defineTool } from '../../src/index.ts';
 import { tool } from './agent.ts';
 
 describe('an invalid definition is rejected when it is created', () => {
@@ -24,9 +25,21 @@ describe('an invalid definition is rejected when it is created', () => {
       'a name in a record that no provider takes',
       () => definePrompt({ ns: 'a', key: 'a', instructions: '', tools: { 'a b': tool('a', execute) } }),
     ],
+    [
+      'a tool under a key that is not its name, which the error names, too',
+      () => definePrompt({ ns: 'a', key: 'a', instructions: '', tools: { x: tool('read', execute) } }),
+      /tools: \{ x \} holds the tool "read"/,
+    ],
+    [
+      'the same in a list of tools',
+      () => definePrompt({ ns: 'a', key: 'a', instructions: '', tools: [{ x: tool('read', execute) }] }),
+      /tools: \{ x \} holds the tool "read"/,
+    ],
     ['a prompt without a key', () => definePrompt({ ns: 'a', key: '', instructions: '' })],
     ['a prompt without instructions', () => definePrompt({ ns: 'a', key: 'a', instructions: undefined as never })],
-  ] as const)('%s', ([, define]) => {
-    expect(define).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  ] as const)('%s', ([, define, message = /./]) => {
+    expect(define).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringMatching(message) }),
+    );
   });
 });

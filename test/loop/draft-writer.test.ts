@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { type DraftChunk, HoldfastError, memoryStore, openSession, type Store } from '../../src/index.ts';
+import { HoldfastError, memoryStore, openSession, type Store } from '../../src/index.ts';
 import { type DraftSource, DraftWriter } from '../../src/loop/request/draft-writer.ts';
+import type { DraftChunk } from '../../src/ports/store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 
 /** A source with a growing text. */

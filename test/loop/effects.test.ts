@@ -1,14 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import {
-  type AnyTool,
-  definePrompt,
-  defineSubagent,
-  defineTool,
-  type ModelRequest,
-  type ScriptedTurn,
-} from '../../src/index.ts';
+import { definePrompt } from '../../src/evaluate.ts';
+import { type AnyTool, defineSubagent, defineTool, type ModelRequest, type ScriptedTurn } from '../../src/index.ts';
 import { agent, call, resultText, said, tool } from './agent.ts';
 
 const input = z.object({});

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type CallRef, definePrompt, openSession, type Session } from '../../src/index.ts';
+import { definePrompt } from '../../src/evaluate.ts';
+import { type CallRef, openSession, type Session } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { type Agent, type AgentOptions, agent, call, deferred, eventTypes, resultText, tool } from './agent.ts';
 

@@ -3,12 +3,12 @@
  * fold: a queue of inputs, and the open evaluation of the main conversation.
  */
 import { isDeepStrictEqual } from 'node:util';
+import type { InputMode } from '../../src/core/log/events.ts';
 import { checkCoherence } from '../../src/history/coherence/coherence.ts';
 import {
   type AnySession,
   type ConversationMessage,
   type InputContent,
-  type InputMode,
   openSession,
   type SessionEvent,
   type Store,

@@ -4,21 +4,17 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
+import type { InputMode } from '../../src/core/log/events.ts';
 import { planRun, type RunStep } from '../../src/core/plan/run-plan.ts';
+import { createAdapter, definePrompt, type Prompt, type ProviderAdapter, type RunResult } from '../../src/evaluate.ts';
 import {
   type AnySession,
   type CallRef,
-  createAdapter,
-  definePrompt,
   defineTool,
   type InputContent,
-  type InputMode,
   isHoldfastError,
   type ModelRequest,
   openSession,
-  type Prompt,
-  type ProviderAdapter,
-  type RunResult,
   type ScriptedTurn,
   type Store,
   scriptedModel,

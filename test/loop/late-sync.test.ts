@@ -1,6 +1,6 @@
 /** Which appends of the loop need not wait for the disk: only those that a resume would make again (docs/storage.md). */
 import { expect, test } from 'vitest';
-import { type AnyTool, memoryStore, type NewEvent, type Store } from '../../src/index.ts';
+import { type AnyTool, appendAll, defineSlice, memoryStore, type NewEvent, type Store } from '../../src/index.ts';
 import { agent, call, tool } from './agent.ts';
 
 /** A store with a record of its appends: which events, and whether they may be synced later. */
@@ -54,6 +54,7 @@ test('a failed result of a once call waits for the disk', async () => {
 test('a result with events that its tool dispatched waits for the disk', async () => {
   const noting = tool('write', (_, ctx) => void ctx.session.dispatch({ type: 'note/added', text: 'x' }), {
     effect: 'idempotent',
+    slices: [defineSlice({ name: 'notes', initial: [], on: { 'note/added': appendAll } })],
   });
   expect((await appendsOf([noting], ['write'])).late).toEqual([]);
 });

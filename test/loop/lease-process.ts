@@ -1,7 +1,8 @@
 /** A process that runs a session under a short lease, and is stopped, blocked or hung meanwhile. Prints its outcome. */
 import { appendFileSync, existsSync, writeSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import { createAdapter, definePrompt, defineTool, openSession, type Store, scriptedModel } from '../../src/index.ts';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
+import { defineTool, openSession, type Store, scriptedModel } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 
 export interface LeaseProcessOptions {

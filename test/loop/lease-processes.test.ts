@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type EvaluationResponse, isHoldfastError } from '../../src/index.ts';
+import type { EvaluationResponse } from '../../src/evaluate.ts';
+import { isHoldfastError } from '../../src/index.ts';
 import { type SqliteStore, sqliteStore } from '../../src/sqlite.ts';
 import { type LeaseProcessOptions, leaseAgent } from './lease-process.ts';
 

@@ -110,7 +110,7 @@ describe('D51: one process runs a session at a time', () => {
   test("an approval or a user's event from another handle does not stop a run: it is folded, and the append retried", async () => {
     const { store, gate, response, another } = await working();
     const other = await another();
-    await other.session.dispatch({ type: 'note/added', text: 'from elsewhere' });
+    await other.session.append([{ type: 'note/added', text: 'from elsewhere' }]);
     await other.session.describe({ title: 'A title' });
     gate.resolve('done');
     expect(await response).toMatchObject({ status: 'completed', text: 'ok' });

@@ -1,14 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
-import {
-  definePrompt,
-  type EvaluateOptions,
-  type ReachedLimit,
-  type Script,
-  type ScriptedTurn,
-  scriptedModel,
-  type Usage,
-} from '../../src/index.ts';
+import type { ReachedLimit } from '../../src/core/log/waiting-events.ts';
+import { definePrompt, type EvaluateOptions } from '../../src/evaluate.ts';
+import { type Script, type ScriptedTurn, scriptedModel, type Usage } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { advancing, agent, call, deferred, eventTypes, said, tool } from './agent.ts';
 

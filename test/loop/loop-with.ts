@@ -1,16 +1,8 @@
 /** A main loop for tests: of one process, with access to its model's requests. */
 import { onTestFinished } from 'vitest';
 import type { z } from 'zod';
-import {
-  type AnyTool,
-  createAdapter,
-  definePrompt,
-  MainLoop,
-  type MainLoopOptions,
-  type ModelRequest,
-  type ScriptedTurn,
-  scriptedModel,
-} from '../../src/index.ts';
+import { createAdapter, definePrompt, MainLoop, type MainLoopOptions } from '../../src/evaluate.ts';
+import { type AnyTool, type ModelRequest, type ScriptedTurn, scriptedModel } from '../../src/index.ts';
 import { expectCoherent, listening } from './agent.ts';
 
 export interface Request {

@@ -3,18 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type CheckpointHandler, definePrompt, fileCheckpoints } from '../../src/evaluate.ts';
 import {
   type AnyTool,
-  type CheckpointHandler,
-  type CheckpointStrategy,
-  definePrompt,
   defineSlice,
-  fileCheckpoints,
   memoryStore,
   openSession,
   type Snapshot,
   type ToolContext,
 } from '../../src/index.ts';
+import type { CheckpointStrategy } from '../../src/loop/main-loop/checkpoints.ts';
 import { call, tool } from './agent.ts';
 import { loopWith, type Request, request } from './loop-with.ts';
 

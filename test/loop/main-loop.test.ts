@@ -1,16 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import {
-  createAdapter,
-  definePrompt,
-  MainLoop,
-  memoryStore,
-  openSession,
-  type PreparedRequest,
-  type ProviderAdapter,
-  scriptedModel,
-} from '../../src/index.ts';
+import { createAdapter, definePrompt, MainLoop, type ProviderAdapter } from '../../src/evaluate.ts';
+import { memoryStore, openSession, scriptedModel } from '../../src/index.ts';
+import type { PreparedRequest } from '../../src/loop/main-loop/main-loop.ts';
 import { call, said, tool } from './agent.ts';
 import { loopWith, request } from './loop-with.ts';
 

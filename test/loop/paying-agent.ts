@@ -1,7 +1,8 @@
 /** An agent that pays with a card whose number `redact` hides, and everything that a reader of its session sees. */
 import { expect } from 'vitest';
 import { type CallRef, callKey } from '../../src/core/log/messages.ts';
-import type { EvaluateOptions, NewEvent, Session, SessionEvent, Store } from '../../src/index.ts';
+import type { EvaluateOptions } from '../../src/evaluate.ts';
+import type { NewEvent, Session, SessionEvent, Store } from '../../src/index.ts';
 import { exportConversation } from '../../src/transcripts.ts';
 import { type Agent, type AgentOptions, agent, call, tool } from './agent.ts';
 

@@ -4,15 +4,13 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
+import { createAdapter, definePrompt, type Prompt } from '../../src/evaluate.ts';
 import {
   type CallRef,
   type ConversationMessage,
-  createAdapter,
-  definePrompt,
   defineTool,
   isHoldfastError,
   openSession,
-  type Prompt,
   type Session,
   type SessionEvent,
   type Store,

@@ -1,13 +1,6 @@
 import { z } from 'zod';
-import {
-  createAdapter,
-  definePrompt,
-  defineTool,
-  type Prompt,
-  type ProviderAdapter,
-  scriptedModel,
-  type ToolContext,
-} from '../../src/index.ts';
+import { createAdapter, definePrompt, type Prompt, type ProviderAdapter } from '../../src/evaluate.ts';
+import { defineTool, scriptedModel, type ToolContext } from '../../src/index.ts';
 
 /** An agent that calls a `once` tool and then responds that it is done. */
 export function uploader(execute: (context: ToolContext) => Promise<string>): {

@@ -1,6 +1,7 @@
 /** An agent with a real provider client: reasoning, two turns of parallel calls, and crash points. */
 import { z } from 'zod';
-import { type AnyTool, definePrompt, defineTool, type Prompt, type ToolContext } from '../../src/index.ts';
+import { definePrompt, type Prompt } from '../../src/evaluate.ts';
+import { type AnyTool, defineTool, type ToolContext } from '../../src/index.ts';
 import type { ServerRequest, ServerTurn } from '../support/provider-server/server-turn.ts';
 
 /** Where a process can be killed between request and response. */

@@ -6,7 +6,8 @@ import { setImmediate } from 'node:timers/promises';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { createAdapter, openSession } from '../../src/index.ts';
+import { createAdapter } from '../../src/evaluate.ts';
+import { openSession } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { CRASH_TURN, promptWith } from './provider-agent.ts';
 

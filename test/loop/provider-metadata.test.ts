@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type EvaluateOptions, type Model, openSession, parseSnapshot } from '../../src/index.ts';
+import type { EvaluateOptions } from '../../src/evaluate.ts';
+import { type Model, openSession, parseSnapshot } from '../../src/index.ts';
 import { logIn } from '../session/log-of.ts';
 import { type Agent, type AgentOptions, agent } from './agent.ts';
 

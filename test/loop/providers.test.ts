@@ -1,14 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import {
-  createAdapter,
-  type EvaluateOptions,
-  type EvaluationResponse,
-  type NewEvent,
-  openSession,
-  type Session,
-  type ToolContext,
-} from '../../src/index.ts';
+import { createAdapter, type EvaluateOptions, type EvaluationResponse } from '../../src/evaluate.ts';
+import { type NewEvent, openSession, type Session, type ToolContext } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { languageModel, modelOf, PROVIDERS, type Provider, serve } from '../models/providers.ts';
 import type { ProviderServer } from '../support/provider-server/start-provider-server.ts';

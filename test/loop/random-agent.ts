@@ -2,20 +2,17 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { z } from 'zod';
+import { createAdapter, definePrompt, type EvaluationResponse, type Prompt } from '../../src/evaluate.ts';
 import { summarize } from '../../src/history.ts';
 import {
   type AnyTool,
   type CallRef,
   type ConversationMessage,
-  createAdapter,
-  definePrompt,
   defineSlice,
   defineTool,
   type Evaluation,
-  type EvaluationResponse,
   type ModelRequest,
   openSession,
-  type Prompt,
   type ScriptedTurn,
   type Session,
   scriptedModel,

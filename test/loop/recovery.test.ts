@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { type AnyTool, definePrompt, type ModelRequest, type ScriptedTurn } from '../../src/index.ts';
+import { definePrompt } from '../../src/evaluate.ts';
+import type { AnyTool, ModelRequest, ScriptedTurn } from '../../src/index.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { type Agent, advancing, agent, call, resultText, tool } from './agent.ts';
 

@@ -1,13 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  createAdapter,
-  definePrompt,
-  type Model,
-  type ModelPart,
-  memoryStore,
-  type NewEvent,
-  openSession,
-} from '../../src/index.ts';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
+import { type Model, type ModelPart, memoryStore, type NewEvent, openSession } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 
 const SECRET = 'sk-secret42';

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { CallRef } from '../../src/core/log/messages.ts';
-import { type AnyTool, definePrompt, defineSubagent, mcpTools, memoryStore, openSession } from '../../src/index.ts';
+import { definePrompt } from '../../src/evaluate.ts';
+import { type AnyTool, defineSubagent, mcpTools, memoryStore, openSession } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { STORES } from '../session/stores.ts';
 import { type AgentOptions, agent, call, tool } from './agent.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { definePrompt, memoryStore, openSession, type ScriptedTurn } from '../../src/index.ts';
+import { definePrompt } from '../../src/evaluate.ts';
+import { memoryStore, openSession, type ScriptedTurn } from '../../src/index.ts';
 import { rejection } from '../session/log-of.ts';
 import { agent, call, eventTypes, said, tool } from './agent.ts';
 
@@ -95,19 +96,19 @@ describe('D2: the evaluation to continue', () => {
     expect(requests).toHaveLength(2);
   });
 
-  test.for([true, { evaluationId: 'ev_none' }] as const)(
-    'nothing to resume (%o): CONVERSATION_NOT_FOUND',
-    async (resume) => {
-      const { session, evaluate, requests } = await agent({ script: ['hi'] });
-      await expect(evaluate({ resume })).rejects.toMatchObject({
-        code: 'CONVERSATION_NOT_FOUND',
-        message: expect.stringMatching(/no evaluation of test\/agent to resume; use resume: 'auto'/),
-      });
-      expect(requests).toEqual([]);
-      expect(session.seq).toBe(0);
-      expect(await evaluate()).toMatchObject({ status: 'completed' }); // the lease was released
-    },
-  );
+  test.for([
+    [true, /no evaluation of test\/agent to resume; use resume: 'auto'/],
+    [{ evaluationId: 'ev_none' }, /no evaluation ev_none; session\.latestEvaluation\(\)/],
+  ] as const)('nothing to resume (%o): CONVERSATION_NOT_FOUND', async ([resume, message]) => {
+    const { session, evaluate, requests } = await agent({ script: ['hi'] });
+    await expect(evaluate({ resume })).rejects.toMatchObject({
+      code: 'CONVERSATION_NOT_FOUND',
+      message: expect.stringMatching(message),
+    });
+    expect(requests).toEqual([]);
+    expect(session.seq).toBe(0);
+    expect(await evaluate()).toMatchObject({ status: 'completed' }); // the lease was released
+  });
 
   test('resume: true with an evaluation of another prompt open: PROMPT_MISMATCH, naming both', async () => {
     const { session, evaluate, adapter } = await suspended();
@@ -118,6 +119,18 @@ describe('D2: the evaluation to continue', () => {
       message: expect.stringMatching(new RegExp(`evaluation ${id} of test/agent is open, and this is test/other`)),
     });
     expect(await evaluate({ resume: true })).toMatchObject({ evaluationId: id });
+  });
+
+  test('resume: true whose own evaluation was abandoned names the open one of another prompt, too', async () => {
+    const { session, adapter } = await suspended();
+    await session.abandon();
+    const other = definePrompt({ ns: 'test', key: 'other', instructions: 'Be brief.', tools: [ask()] });
+    const { evaluationId } = await adapter.evaluate(other, { session, input: 'Go.' });
+    const own = definePrompt({ ns: 'test', key: 'agent', instructions: 'Do it.', tools: [ask()] });
+    await expect(adapter.evaluate(own, { session, resume: true })).rejects.toMatchObject({
+      code: 'PROMPT_MISMATCH',
+      message: expect.stringContaining(`evaluation ${evaluationId} of test/other is open, and this is test/agent`),
+    });
   });
 
   test('one that was superseded cannot be resumed', async () => {

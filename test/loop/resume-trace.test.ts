@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
-import { definePrompt, type SessionEvent } from '../../src/index.ts';
+import { definePrompt } from '../../src/evaluate.ts';
+import type { SessionEvent } from '../../src/index.ts';
 import { type Agent, agent, call, eventTypes, tool } from './agent.ts';
 
 /** D68: a resume is recorded in the log. */

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createConversationState, messagesToEvents, reduceConversationEvents } from '../../src/conversation.ts';
-import { type CallRef, definePrompt, type SessionEvent } from '../../src/index.ts';
+import { definePrompt } from '../../src/evaluate.ts';
+import type { CallRef, SessionEvent } from '../../src/index.ts';
 import { type Agent, agent, call, eventTypes, resultText, tool } from './agent.ts';
 
 const DECIDED = { code: 'CALL_DECIDED' };

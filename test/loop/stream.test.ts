@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { definePrompt, type EvaluationEvent, openSession, scriptedModel } from '../../src/index.ts';
+import { definePrompt } from '../../src/evaluate.ts';
+import { type EvaluationEvent, openSession, scriptedModel } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { advancing, agent, call, deferred, tool } from './agent.ts';
 

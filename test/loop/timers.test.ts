@@ -2,14 +2,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { createAdapter, definePrompt, type ProviderAdapter } from '../../src/evaluate.ts';
 import {
-  createAdapter,
-  definePrompt,
+  defineSlice,
   defineSubagent,
   defineTool,
   memoryStore,
   openSession,
-  type ProviderAdapter,
   type ScriptedTurn,
   type Session,
   scriptedModel,
@@ -163,6 +162,13 @@ test('events that a handler dispatched before it waits are committed with the ti
         description: 'Looks',
         input,
         effect: 'idempotent',
+        slices: [
+          defineSlice({
+            name: 'looks',
+            initial: 0,
+            on: { 'build/looked': (_: number, event: { attempt: number }) => event.attempt },
+          }),
+        ],
         execute: async (_, { attempt, session }) => {
           await session.dispatch({ type: 'build/looked', attempt });
           return attempt === 1 ? suspendUntil(world.clock.now() + MINUTE) : 'green';

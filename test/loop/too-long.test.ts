@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { HistoryCurated } from '../../src/core/log/events.ts';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
 import { countTokens } from '../../src/history/token-counts.ts';
 import { type History, slidingWindow, summarize } from '../../src/history.ts';
 import {
-  createAdapter,
-  definePrompt,
   defineTool,
-  type HistoryCurated,
   type ModelRequest,
   memoryStore,
   openSession,

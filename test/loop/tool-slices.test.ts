@@ -1,14 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import {
-  createAdapter,
-  definePrompt,
-  defineSlice,
-  defineTool,
-  memoryStore,
-  openSession,
-  scriptedModel,
-} from '../../src/index.ts';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
+import { defineSlice, defineTool, memoryStore, openSession, scriptedModel } from '../../src/index.ts';
 import { collect } from '../session/log-of.ts';
 
 const notes = defineSlice({

@@ -2,31 +2,26 @@ import { openai } from '@ai-sdk/openai';
 import { type ToolSet as AiToolSet, tool as aiTool, dynamicTool, jsonSchema } from 'ai';
 import { describe, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
+import type { MessageRecorded } from '../../src/core/log/events.ts';
+import type { MessageDelta } from '../../src/core/log/message-delta.ts';
+import type { ProviderFailure } from '../../src/core/log/waiting-events.ts';
+import { createAdapter, definePrompt, type EvaluationResponse, MainLoop, type Prompt } from '../../src/evaluate.ts';
 import {
   type AnySession,
   type CallRef,
-  type CompletedResponse,
-  createAdapter,
-  definePrompt,
   defineSlice,
   defineTool,
   type EvaluationEvent,
-  type EvaluationResponse,
-  MainLoop,
-  type McpClient,
-  type MessageDelta,
-  type MessageRecorded,
   memoryStore,
   openSession,
-  type Prompt,
-  type ProviderFailure,
-  type SuspendedResponse,
   type SuspendReason,
   scriptedModel,
   type Tool,
   type ToolContext,
   type ToolProgress,
 } from '../../src/index.ts';
+import type { McpClient } from '../../src/loop/define/foreign-tools.ts';
+import type { CompletedResponse, SuspendedResponse } from '../../src/loop/evaluate/provider-adapter.ts';
 
 const adapter = createAdapter({ model: scriptedModel([]) });
 const base = { name: 'a', description: '' };
@@ -70,6 +65,7 @@ describe('defineTool', () => {
       slices: [notes],
       async execute({ n }, { session }) {
         await session.dispatch({ type: 'note/added', text: String(n) });
+        // @ts-expect-error: no slice of the tool folds it
         await session.dispatch({ type: 'my/own', anything: n });
         // @ts-expect-error: a field is missing
         await session.dispatch({ type: 'note/added' });
@@ -286,6 +282,84 @@ describe('definePrompt and evaluate', () => {
   test('a real MCP client is accepted', async () => {
     const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
     expectTypeOf(new Client({ name: 'a', version: '1' })).toExtend<McpClient>();
+  });
+});
+
+describe('{{name}} in instructions', () => {
+  const dated = definePrompt({ ns: 'n', key: 'k', instructions: 'Today is {{date}}; you have {{ n }} tries.' });
+
+  test('is a param that every evaluation must give', () => {
+    void adapter.evaluate(dated, { input: 'x', params: { date: '2026-11-18', n: 3 } });
+    void adapter.stream(dated, { params: { date: '2026-11-18', n: 3 } });
+    void adapter.run(dated, { session: {} as AnySession, params: { date: '2026-11-18', n: 3 } });
+    // @ts-expect-error: params are missing
+    void adapter.evaluate(dated, { input: 'x' });
+    // @ts-expect-error: params are missing
+    void adapter.run(dated, { session: {} as AnySession });
+    // @ts-expect-error: n is missing
+    void adapter.stream(dated, { params: { date: '2026-11-18' } });
+    // @ts-expect-error: misspelt
+    void adapter.evaluate(dated, { params: { dat: '2026-11-18', n: 3 } });
+    // @ts-expect-error: an object would be bound as [object Object]
+    void adapter.evaluate(dated, { params: { date: { day: 1 }, n: 3 } });
+  });
+
+  test('is not asked of an evaluation that is resumed with its own', () => {
+    void adapter.evaluate(dated, { resume: true });
+    void adapter.evaluate(dated, { resume: { evaluationId: 'ev_1' } });
+    // @ts-expect-error: may begin one
+    void adapter.evaluate(dated, { resume: 'auto' });
+  });
+
+  test('is asked of a child, too', () => {
+    defineTool({
+      ...base,
+      input: z.object({}),
+      effect: 'idempotent',
+      execute: async (_, context) => {
+        await context.evaluate(dated, { params: { date: 'x', n: 1 } });
+        // @ts-expect-error: params are missing
+        await context.evaluate(dated, { input: 'x' });
+        // @ts-expect-error: a child has no option to resume
+        await context.evaluate(dated, { resume: true });
+      },
+    });
+  });
+
+  test('is found at run time only, if the compiler does not know the text', () => {
+    const text: string = 'Today is {{date}}.';
+    const loose = definePrompt({ ns: 'n', key: 'k', instructions: text });
+    expectTypeOf(loose).toEqualTypeOf<Prompt>();
+    void adapter.evaluate(loose, { input: 'x' });
+    void adapter.evaluate(loose, { params: { date: new Date() } });
+    expectTypeOf(dated).toExtend<Prompt>();
+    void adapter.evaluate(dated as Prompt, {});
+  });
+
+  test('is only what the binding takes for a name', () => {
+    type Needed<P> = P extends Prompt<undefined, infer Params> ? keyof Params : never;
+    const named = <const T extends string>(instructions: T) => definePrompt({ ns: 'n', key: 'k', instructions });
+    const json = named('Answer {"a":{"b":{}}} or {{"x": 1}} or {{}} or {{ two words }}, {{ {{a.b-c_1}} }}');
+    expectTypeOf<Needed<typeof json>>().toEqualTypeOf<'a.b-c_1'>();
+    const lines = named(`{{first}}
+      {{
+        second
+      }}{{first}} {{open`);
+    expectTypeOf<Needed<typeof lines>>().toEqualTypeOf<'first' | 'second'>();
+    void adapter.evaluate(named('No names.'), { input: 'x' });
+    void adapter.evaluate(named(''));
+  });
+
+  test('leaves the output typed', () => {
+    const prompt = definePrompt({
+      ns: 'n',
+      key: 'k',
+      instructions: 'On {{date}}.',
+      output: z.object({ n: z.number() }),
+    });
+    expectTypeOf(adapter.evaluate(prompt, { params: { date: 'x' } })).resolves.toEqualTypeOf<
+      EvaluationResponse<{ n: number }>
+    >();
   });
 });
 

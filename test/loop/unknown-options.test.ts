@@ -1,17 +1,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { createAdapter, definePrompt, fileCheckpoints, MainLoop } from '../../src/evaluate.ts';
 import { slidingWindow, tokenBudget } from '../../src/history.ts';
-import {
-  aiSdkModel,
-  createAdapter,
-  definePrompt,
-  defineTool,
-  fileCheckpoints,
-  MainLoop,
-  memoryStore,
-  openSession,
-  scriptedModel,
-} from '../../src/index.ts';
+import { aiSdkModel, defineTool, memoryStore, openSession, scriptedModel } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { v4 } from '../models/language-models.ts';
 import { agent, call, resultText, tool } from './agent.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { createAdapter, definePrompt, scriptedModel } from '../../src/index.ts';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
+import { scriptedModel } from '../../src/index.ts';
 import { closedSchema, isStrictSchema } from '../../src/models/closed-schema.ts';
 import { modelOf, serve } from './providers.ts';
 

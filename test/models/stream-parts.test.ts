@@ -151,11 +151,11 @@ describe('the parts of a stream', () => {
   });
 
   test('warnings are emitted', async () => {
-    const heard: unknown[] = [];
-    const options: AiSdkModelOptions = { onWarning: (warning) => heard.push(warning) };
+    const warnings: unknown[] = [];
+    const options: AiSdkModelOptions = { onWarning: (warning) => warnings.push(warning) };
     const warning = { type: 'other', message: 'no temperature' } as const;
     await ask(aiSdkModel(v4([{ type: 'stream-start', warnings: [warning] }, ...said, finish]), options), asking);
-    expect(heard).toEqual([warning]);
+    expect(warnings).toEqual([warning]);
   });
 
   test('a provider that ignores the signal does not block the request', async () => {

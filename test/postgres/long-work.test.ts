@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { SessionEvent } from '../../src/core/log/events.ts';
 import type { PostgresStore } from '../../src/postgres.ts';
-import { SLICE_BYTES, SLICE_EVENTS } from '../../src/stores/postgres/slice.ts';
+import { SLICE_BYTES, SLICE_EVENTS } from '../../src/stores/postgres/rows/session-removal.ts';
 import { note, upTo } from './support/logs.ts';
 import { databaseUrl, dropSchema, newSchema, openStore } from './support/schemas.ts';
 import { queryOnce } from './support/server.ts';

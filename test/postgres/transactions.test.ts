@@ -1,7 +1,9 @@
 /** The connections of a store: transactions that fail, and pools that the caller passes. */
 import pg from 'pg';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type AppendJoin, type PgPool, type PostgresStore, postgresStore } from '../../src/postgres.ts';
+import { type PostgresStore, postgresStore } from '../../src/postgres.ts';
+import type { AppendJoin } from '../../src/stores/postgres/append-joins.ts';
+import type { PgPool } from '../../src/stores/postgres/pg.ts';
 import { CuttingProxy } from './support/cutting-proxy.ts';
 import { appendNotes, note, notesOf, upTo } from './support/logs.ts';
 import { databaseUrl, dropSchema, newSchema, openStore } from './support/schemas.ts';

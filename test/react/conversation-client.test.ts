@@ -1,7 +1,8 @@
 /** The client of one conversation, without React: following, reconnecting, ending (I7, D53, D74). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createAdapter, createAgent, memoryStore } from '../../src/index.ts';
+import { createAdapter } from '../../src/evaluate.ts';
+import { createAgent, memoryStore } from '../../src/index.ts';
 import { ConversationClient, type RequestError } from '../../src/react.ts';
 import { chat, counting, HeldModel, serve } from '../server/support.ts';
 import { follow, Network, shows, textsOf } from './support.ts';

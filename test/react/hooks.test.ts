@@ -5,8 +5,10 @@ import type { Root } from 'react-dom/client';
 import { renderToString } from 'react-dom/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { createAgent, definePrompt, defineTool, scriptedModel } from '../../src/index.ts';
-import { type PersonInbox, type Sessions, useConversation, useInbox, useSessions } from '../../src/react.ts';
+import { definePrompt } from '../../src/evaluate.ts';
+import { createAgent, defineTool, scriptedModel } from '../../src/index.ts';
+import type { Sessions } from '../../src/react/use-sessions.ts';
+import { type PersonInbox, useConversation, useInbox, useSessions } from '../../src/react.ts';
 import { counting, serve, until } from '../server/support.ts';
 import { Network, textsOf } from './support.ts';
 

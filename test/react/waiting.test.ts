@@ -1,12 +1,13 @@
 /** What waits in a session, and what people do about it: on a server, and in this process. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
 import * as holdfast from '../../src/index.ts';
 import { ConversationClient, type RequestError } from '../../src/react.ts';
 import { chat, serve } from '../server/support.ts';
 import { follow, Network, shows, textsOf } from './support.ts';
 
-const { createAdapter, createAgent, definePrompt, defineTool, memoryStore, openSession, scriptedModel } = holdfast;
+const { createAgent, defineTool, memoryStore, openSession, scriptedModel } = holdfast;
 
 const post = defineTool({
   name: 'post',

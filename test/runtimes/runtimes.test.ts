@@ -31,7 +31,7 @@ function project(): string {
      try {
        const store = await sqliteStore('agent.db');
        const session = await openSession({ store, id: 'first' });
-       await session.dispatch({ type: 'note/added', text: 'kept' });
+       await session.append([{ type: 'note/added', text: 'kept' }]);
        const holder = { id: 'x', host: 'h', pid: process.pid, startedAt: '0' };
        const { lease } = await store.acquireLease('first', { holder, ttlMs: 30000 });
        const keeper = store.keepLease('first', lease.fence, { ttlMs: 30000, onLost() {} });

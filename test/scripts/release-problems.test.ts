@@ -13,7 +13,7 @@ describe('tagging', () => {
     branch: 'main',
     tags: ['v0.1.0', 'other', 'v-next'],
     changelog: UNRELEASED,
-    readme: '# Holdfast\n',
+    pages: { 'README.md': '# Holdfast\n' },
   };
 
   test('a new version with a section, in a clean tree on main, has no problem', () => {
@@ -36,7 +36,7 @@ describe('tagging', () => {
     ['an empty section', { changelog: '## 0.2.0 (unreleased)\n\n' }, 'the section 0.2.0 of CHANGELOG.md is empty'],
     ['a dated section', { changelog: DATED }, 'CHANGELOG.md says that 0.2.0 was released on 2026-03-01'],
     ['a newer section', { changelog: `## 0.3.0 (unreleased)\n- x\n\n${UNRELEASED}` }, 'is 0.3.0, not 0.2.0'],
-    ['a README of an unpublished package', { readme: 'The package is not published yet.' }, 'README.md says'],
+    ['a page of an unpublished package', { pages: { 'docs/a.md': 'It is not published yet.' } }, 'docs/a.md says'],
   ] as const)('%s is a problem', ([, change, problem]) => {
     expect(tagProblems({ ...ready, ...change })).toEqual([expect.stringContaining(problem)]);
   });
@@ -54,7 +54,7 @@ describe('publishing', () => {
     packageVersion: '0.2.0',
     changes: '',
     changelog: DATED,
-    readme: '# Holdfast\n',
+    pages: { 'README.md': '# Holdfast\n' },
     ref: 'refs/tags/v0.2.0',
     hasIdentity: true,
   };

@@ -13,7 +13,6 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   createConversationState,
-  type LogConverter,
   logConverter,
   messagesToEvents,
   reduceConversationEvents,
@@ -21,6 +20,7 @@ import {
 import type { SessionEvent, Store, TailItem } from '../../src/index.ts';
 import { createServer } from '../../src/server.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
+import type { LogConverter } from '../../src/transcripts/own-log.ts';
 import { advancing } from '../loop/agent.ts';
 import { Life, World } from '../loop/mortal.ts';
 import { hesitant } from '../session/tail/hesitant.ts';

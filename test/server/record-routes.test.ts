@@ -1,19 +1,20 @@
 /** The routes behind the views of a record: requests, replays, timelines, comparisons, blocks in pages, forks at blocks, the inbox. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import type { ComparedRow } from '../../src/core/views/compare-logs.ts';
+import { definePrompt } from '../../src/evaluate.ts';
 import { compose, slidingWindow, truncateToolResults } from '../../src/history.ts';
+import type { Agents } from '../../src/index.ts';
 import {
-  type ComparedRow,
   createAgent,
-  definePrompt,
   defineTool,
   ModelError,
   memoryStore,
   openSession,
   type SessionEvent,
   scriptedModel,
-  type Timeline,
 } from '../../src/index.ts';
+import type { Timeline } from '../../src/inspect.ts';
 import type { TextPiece } from '../../src/server/http/shortened.ts';
 import type { InboxItem } from '../../src/server/inbox-items.ts';
 import type { BlockPage } from '../../src/server/routes/block-routes.ts';
@@ -25,7 +26,6 @@ import type {
   RequestList,
   SessionComparison,
 } from '../../src/server/routes/record-routes.ts';
-import type { Agents } from '../../src/server.ts';
 import { codeOf, counting, refunding, type Served, serve, until } from './support.ts';
 
 const LONG = 'a line of output\n'.repeat(60);

@@ -367,7 +367,10 @@ describe('errors', () => {
     const served = await serve();
     const response = await served.send('POST', '/sessions/a/inputs', { input: 'x', mod: 'steer' });
     expect(await response.json()).toEqual({
-      error: { code: 'INVALID_ARGUMENT', message: expect.stringContaining('"mod"; there are: input, id, mode, agent, by') },
+      error: {
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringContaining('"mod"; there are: input, id, mode, agent, by'),
+      },
     });
   });
 

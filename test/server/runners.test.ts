@@ -6,15 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import {
-  createAdapter,
-  createAgent,
-  definePrompt,
-  memoryStore,
-  openSession,
-  scriptedModel,
-  textOf,
-} from '../../src/index.ts';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
+import { createAgent, memoryStore, openSession, scriptedModel, textOf } from '../../src/index.ts';
 import { createServer } from '../../src/server.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { chat, counting, HeldModel, JSON_HEADERS, type Served, serve, until } from './support.ts';

@@ -139,7 +139,8 @@ describe('the end', () => {
     await reader.read(isLive);
     const { store } = served;
     const event = { type: 'session/described', at: new Date(0).toISOString(), title: 'b' } as never;
-    await Promise.all([store.deleteSession('a'), store.append('a', [event], { id: 'begun', expectedSeq: 0 })]);
+    await store.deleteSession('a');
+    await store.append('a', [event], { id: 'begun', expectedSeq: 0 });
     expect(await reader.read(() => false)).toEqual([]);
     const again = await follow(`${served.url}/sessions/a/stream?after=1`);
     expect(itemsOf(await again.read(isLive))).toMatchObject([

@@ -1,16 +1,15 @@
 /** A server on loopback, an agent for it, and a small client of server-sent events. */
 import { afterEach } from 'vitest';
 import { z } from 'zod';
+import { definePrompt, type Prompt } from '../../src/evaluate.ts';
 import {
   type Agent,
   createAgent,
-  definePrompt,
   defineTool,
   type Model,
   type ModelPart,
   type ModelRequest,
   memoryStore,
-  type Prompt,
   type Store,
   scriptedModel,
 } from '../../src/index.ts';

@@ -1,7 +1,7 @@
 /** `GET /totals`: what the sessions of a list have cost. */
 import { expect, test } from 'vitest';
+import type { Agents } from '../../src/index.ts';
 import { createAgent, scriptedModel } from '../../src/index.ts';
-import type { Agents } from '../../src/server.ts';
 import { chat, codeOf, type Served, serve, until } from './support.ts';
 
 const agents: Agents = () =>

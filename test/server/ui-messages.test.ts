@@ -9,9 +9,9 @@ import {
 } from 'ai';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { definePrompt } from '../../src/evaluate.ts';
 import {
   createAgent,
-  definePrompt,
   defineSubagent,
   defineTool,
   type Model,

@@ -164,7 +164,7 @@ describe('session ids', () => {
     const store = memoryStore();
     expect(await rejection(openSession({ store, id: id as string }))).toMatchObject({ code: 'INVALID_ARGUMENT' });
     const session = await openSession({ store, id: 's1' });
-    await session.dispatch({ type: 'a/a' });
+    await session.append([{ type: 'a/a' }]);
     if (id !== undefined)
       expect(await rejection(session.fork({ id: id as string }))).toMatchObject({ code: 'INVALID_ARGUMENT' });
     expect((await store.listSessions()).sessions.map((one) => one.id)).toEqual(['s1']);
@@ -186,7 +186,7 @@ describe('session ids', () => {
       'a',
       'x'.repeat(512),
     ];
-    for (const id of ids) await (await openSession({ store, id })).dispatch({ type: 'a/a', id });
+    for (const id of ids) await (await openSession({ store, id })).append([{ type: 'a/a', id }]);
     for (const id of ids) expect(await logIn(store, id)).toMatchObject([{ seq: 1, id }]);
   });
 });
@@ -209,9 +209,9 @@ describe('D58: sizes', () => {
   ])('the limit counts characters of JSON: %s', async ([, letter, length]) => {
     const session = await openSession({ store: memoryStore(), id: 's1', maxEventLength: 1000 });
     const most = Math.floor((1000 - 80) / length);
-    await session.dispatch({ type: 'a/a', text: letter.repeat(most) });
+    await session.append([{ type: 'a/a', text: letter.repeat(most) }]);
     const error = await rejection(
-      session.dispatch({ type: 'a/a', text: letter.repeat(most + Math.ceil(80 / length) + 1) }),
+      session.append([{ type: 'a/a', text: letter.repeat(most + Math.ceil(80 / length) + 1) }]),
     );
     expect(error).toMatchObject({ code: 'EVENT_TOO_LARGE', message: expect.stringContaining('maxEventLength') });
     expect(session.seq).toBe(1);
@@ -219,8 +219,8 @@ describe('D58: sizes', () => {
 
   test('an event of the default limit is accepted, a longer one is not', async () => {
     const session = await openSession({ store: memoryStore(), id: 's1' });
-    await session.dispatch({ type: 'a/a', text: 'x'.repeat(4 * 1024 * 1024 - 100) });
-    expect(await rejection(session.dispatch({ type: 'a/a', text: 'x'.repeat(4 * 1024 * 1024) }))).toMatchObject({
+    await session.append([{ type: 'a/a', text: 'x'.repeat(4 * 1024 * 1024 - 100) }]);
+    expect(await rejection(session.append([{ type: 'a/a', text: 'x'.repeat(4 * 1024 * 1024) }]))).toMatchObject({
       code: 'EVENT_TOO_LARGE',
     });
   });
@@ -239,7 +239,7 @@ describe('a session that is read-only', () => {
     const reader = await openSession({ store, id: 's1', readOnly: true });
     const snapshot = reader.snapshot();
     const writes: readonly (() => Promise<unknown>)[] = [
-      () => reader.dispatch({ type: 'a/a' }),
+      () => reader.append([{ type: 'a/a' }]),
       () => reader.append([{ type: 'a/a' }]),
       () => reader.describe({ title: 'x' }),
       () => reader.transaction(() => {}),
@@ -250,7 +250,7 @@ describe('a session that is read-only', () => {
     ];
     for (const write of writes) expect(await rejection(write())).toMatchObject({ code: 'SESSION_READ_ONLY' });
     expect(await logIn(store)).toHaveLength(1);
-    await writer.dispatch({ type: 'a/a' });
+    await writer.append([{ type: 'a/a' }]);
     await reader.refresh();
     expect(reader.seq).toBe(2);
     const fork = await reader.fork();

@@ -40,11 +40,11 @@ describe('upcasters', () => {
   test('old events are read under their new type everywhere, and are stored unchanged', async () => {
     const store = memoryStore();
     const old = await openSession({ store, id: 's1' });
-    await old.dispatch({ type: 'step/added', what: 'a' });
+    await old.append([{ type: 'step/added', what: 'a' }]);
     const session = await openSession({ store, id: 's1', slices: [plan], upcasters });
     const seen: string[] = [];
     session.subscribe((event) => void seen.push(event.type), { from: 1 });
-    await old.dispatch({ type: 'step/added', what: 'b' });
+    await old.append([{ type: 'step/added', what: 'b' }]);
     await session.refresh();
     expect(session.select(plan).all()).toEqual(['a', 'b']);
     for await (const event of session.events()) expect(event.type).toBe('plan/added');
@@ -55,14 +55,14 @@ describe('upcasters', () => {
   test('an event that is dispatched under an old type is folded as after a restart', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1', slices: [plan], upcasters });
-    await session.dispatch({ type: 'step/added', what: 'a' });
+    await session.dispatch({ type: 'step/added', what: 'a' } as never);
     expect(session.select(plan).all()).toEqual(['a']);
     expect((await openSession({ store, id: 's1', slices: [plan], upcasters })).select(plan).all()).toEqual(['a']);
   });
 
   test('a failing upcaster is reported as a typed error, and its event is kept', async () => {
     const store = memoryStore();
-    await (await openSession({ store, id: 's1' })).dispatch({ type: 'step/added' });
+    await (await openSession({ store, id: 's1' })).append([{ type: 'step/added' }]);
     const broken = { 'step/added': () => null as unknown as SessionEvent };
     const errors: unknown[] = [];
     const onError = (error: unknown) => errors.push(error);

@@ -13,12 +13,23 @@ import { foldLog, messageOf, plain, started, timeOf, user } from '../core/log.ts
 import { appendDraft, expectGapless, logIn, rejection } from './log-of.ts';
 import { countingStore, failingStore, STORES } from './stores.ts';
 
-const things = defineSlice({ name: 'things', initial: [], on: { 'thing/happened': appendAll } });
+const things = defineSlice({
+  name: 'things',
+  initial: [],
+  on: {
+    'thing/happened': appendAll,
+    'a/a': appendAll,
+    'b/b': appendAll,
+    'c/c': appendAll,
+    'too/large': appendAll,
+    'big/number': appendAll,
+  },
+});
 
 describe.for(STORES)('dispatch, on %s', ([, create]) => {
   test('I1: resolves when the event is durable, with its seq', async () => {
     const store = await create();
-    const session = await openSession({ store, id: 's1', clock: fakeClock(Date.UTC(2026, 0, 1)) });
+    const session = await openSession({ store, id: 's1', slices: [things], clock: fakeClock(Date.UTC(2026, 0, 1)) });
     expect(await session.dispatch({ type: 'thing/happened', n: 1 })).toEqual({ seq: 1 });
     expect(await logIn(store)).toEqual([{ seq: 1, at: '2026-01-01T00:00:00.000Z', type: 'thing/happened', n: 1 }]);
     expect(session.seq).toBe(1);
@@ -26,7 +37,7 @@ describe.for(STORES)('dispatch, on %s', ([, create]) => {
 
   test('events are appended in the order of the calls, also when one of them has external content', async () => {
     const store = await create();
-    const session = await openSession({ store, id: 's1', maxInlineLength: 10 });
+    const session = await openSession({ store, id: 's1', slices: [things], maxInlineLength: 10 });
     const seqs = await Promise.all([
       session.dispatch({ type: 'a/a' }),
       session.append([user('x'.repeat(50), 0)]),
@@ -57,7 +68,7 @@ describe.for(STORES)('dispatch, on %s', ([, create]) => {
 describe('concurrent appends', () => {
   test('share one commit', async () => {
     const { store, counts } = countingStore(memoryStore());
-    const session = await openSession({ store, id: 's1' });
+    const session = await openSession({ store, id: 's1', slices: [things] });
     await Promise.all(Array.from({ length: 50 }, (_, n) => session.dispatch({ type: 'thing/happened', n })));
     expect(counts.appends).toBe(1);
     expect(session.seq).toBe(50);
@@ -65,7 +76,7 @@ describe('concurrent appends', () => {
 
   test('share one commit with the append that is marked as the last, and do not wait for the end of the turn', async () => {
     const { store, counts } = countingStore(memoryStore());
-    const session = await openSession({ store, id: 's1' });
+    const session = await openSession({ store, id: 's1', slices: [things] });
     let turned = false;
     void setImmediate().then(() => {
       turned = true;
@@ -80,7 +91,7 @@ describe('concurrent appends', () => {
 
   test('fail separately: a rejected event does not affect the others', async () => {
     const store = memoryStore();
-    const session = await openSession({ store, id: 's1', maxEventLength: 200, maxInlineLength: 10 });
+    const session = await openSession({ store, id: 's1', slices: [things], maxEventLength: 200, maxInlineLength: 10 });
     const outcomes = await Promise.allSettled([
       session.dispatch({ type: 'a/a' }),
       session.dispatch({ type: 'too/large', text: 'x'.repeat(300) }),
@@ -177,7 +188,7 @@ describe('D12: one message per position', () => {
 
   test('so is the second of two in one commit; the other events of the commit are written', async () => {
     const store = memoryStore();
-    const session = await openSession({ store, id: 's1' });
+    const session = await openSession({ store, id: 's1', slices: [things] });
     const outcomes = await Promise.allSettled([
       session.append([said('one')]),
       session.append([said('other'), { type: 'a/a' }]),
@@ -364,7 +375,7 @@ describe('D58: redact', () => {
 describe('a deleted session', () => {
   test('rejects a dispatch with SESSION_NOT_FOUND instead of retrying for ever', async () => {
     const store = memoryStore();
-    const session = await openSession({ store, id: 's1' });
+    const session = await openSession({ store, id: 's1', slices: [things] });
     await session.append([started(), user('hi', 0)]);
     await store.deleteSession('s1');
     expect(await rejection(session.dispatch({ type: 'a/a' }))).toMatchObject({ code: 'SESSION_NOT_FOUND' });
@@ -376,6 +387,7 @@ describe('a deleted session', () => {
     const session = await openSession({
       store: failingStore(memory, () => (faults-- > 0 ? 'after' : 'none')),
       id: 's1',
+      slices: [things],
     });
     expect(await rejection(session.dispatch({ type: 'a/a' }))).toMatchObject({ code: 'STORE_FAILED' });
     expect(await session.dispatch({ type: 'b/b' })).toEqual({ seq: 2 });

@@ -29,9 +29,9 @@ test('events that are being appended when a session closes reach its listeners',
     while (gates.length < n) await new Promise((resolve) => setImmediate(resolve));
     gates[n - 1]?.resolve();
   };
-  const first = session.dispatch(note);
+  const first = session.append([note]);
   while (gates.length < 1) await new Promise((resolve) => setImmediate(resolve));
-  const second = session.dispatch(note);
+  const second = session.append([note]);
   const closed = session.close();
   await passing(1);
   await first;
@@ -44,7 +44,7 @@ test('a tail of a deleted session ends with an error', async () => {
   const store = memoryStore();
   const told = Promise.withResolvers<unknown>();
   const session = await openSession({ store, id: 'one', onError: told.resolve });
-  await session.dispatch(note);
+  await session.append([note]);
   await store.deleteSession('one');
   session.subscribe(() => {}, { from: 1 });
   expect(await told.promise).toMatchObject({ code: 'SESSION_NOT_FOUND' });

@@ -131,7 +131,7 @@ describe('subscribe', () => {
     });
     session.subscribe(() => Promise.reject(new Error('rejected')), { from: 1 });
     session.subscribe((event) => void seen.push(event.seq), { from: 1 });
-    await session.dispatch({ type: 'a/a' });
+    await session.append([{ type: 'a/a' }]);
     await until(() => seen.length === 2 && errors.length === 3);
     expect(errors.map(String).sort()).toEqual(['Error: rejected', 'Error: rejected', 'Error: thrown']);
   });
@@ -146,7 +146,7 @@ describe('subscribe', () => {
       },
       { from: 1 },
     );
-    await session.dispatch({ type: 'a/a' });
+    await session.append([{ type: 'a/a' }]);
     await collect(session.events());
     expect(seen).toEqual([1, 2]);
   });
@@ -156,9 +156,9 @@ describe('subscribe', () => {
     const seen: string[] = [];
     session.subscribe(async (event) => {
       seen.push(event.type);
-      if (isUserEvent(event, 'ping/sent')) await session.dispatch({ type: 'pong/sent' });
+      if (isUserEvent(event, 'ping/sent')) await session.append([{ type: 'pong/sent' }]);
     });
-    await session.dispatch({ type: 'ping/sent' });
+    await session.append([{ type: 'ping/sent' }]);
     await until(() => seen.length === 2);
     expect(seen).toEqual(['ping/sent', 'pong/sent']);
   });
@@ -194,13 +194,13 @@ describe('events', () => {
     const reading = (async () => {
       for await (const event of session.events({ live: true, signal: abort.signal })) seen.push(event.seq);
     })();
-    await session.dispatch({ type: 'a/a' });
+    await session.append([{ type: 'a/a' }]);
     await until(() => seen.length === 2);
-    await other.dispatch({ type: 'b/b' });
+    await other.append([{ type: 'b/b' }]);
     await until(() => seen.length === 3);
     abort.abort();
     await reading;
-    await session.dispatch({ type: 'c/c' });
+    await session.append([{ type: 'c/c' }]);
     expect(seen).toEqual([1, 2, 3]);
   });
 
@@ -242,7 +242,7 @@ describe('events', () => {
       },
     });
     const session = await openSession({ store, id: 's1' });
-    await session.dispatch({ type: 'a/a' });
+    await session.append([{ type: 'a/a' }]);
     expect(watching).toBe(0);
     for await (const event of session.events({ live: true })) {
       expect(event.seq).toBe(1);
@@ -267,7 +267,7 @@ describe('refresh', () => {
     const session = await openSession({ store: slow, id: 's1' });
     const writer = await openSession({ store, id: 's1' });
     const first = session.refresh();
-    await writer.dispatch({ type: 'a/a' });
+    await writer.append([{ type: 'a/a' }]);
     await session.refresh();
     expect(session.seq).toBe(1);
     await first;
@@ -288,10 +288,10 @@ describe('close', () => {
   test('waits for running dispatches, and rejects later ones', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1' });
-    const dispatched = session.dispatch({ type: 'a/a' });
+    const dispatched = session.append([{ type: 'a/a' }]);
     const closed = session.close();
     const late = [
-      () => session.dispatch({ type: 'b/b' }),
+      () => session.append([{ type: 'b/b' }]),
       () => session.refresh(),
       () => session.compact(),
       () => session.fork(),
@@ -312,7 +312,7 @@ describe('close', () => {
     const store = memoryStore();
     const [one, other] = [await openSession({ store, id: 's1' }), await openSession({ store, id: 's1' })];
     await one.close();
-    expect(await other.dispatch({ type: 'a/a' })).toEqual({ seq: 1 });
+    expect(await other.append([{ type: 'a/a' }])).toEqual({ seq: 1 });
   });
 
   test('notifies no listener afterwards, not even one that is catching up', async () => {
@@ -322,7 +322,7 @@ describe('close', () => {
     slow.subscribe((event) => void seen.push(event.seq), { from: 1 });
     await slow.close();
     const told = seen.length;
-    await session.dispatch({ type: 'a/a' });
+    await session.append([{ type: 'a/a' }]);
     for (let turns = 0; turns < 20; turns++) await setImmediate(); // by then it would have caught up
     expect(seen).toHaveLength(told);
     expect(told).toBeLessThan(3);

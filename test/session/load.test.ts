@@ -102,7 +102,7 @@ describe('D6: a snapshot of other slices', () => {
     const store = await storeWith([{ type: 'plan/added', at: timeOf(1), step: 'a' }], 1, [foreign]);
     const before = JSON.parse((await store.readSnapshot('s1'))?.data ?? '{}');
     const here = await open(store, []);
-    await here.dispatch({ type: 'plan/added', step: 'b' });
+    await here.append([{ type: 'plan/added', step: 'b' }]);
     expect(here.snapshot().slices.foreign).toEqual(before.slices.foreign);
     await here.compact();
     expect((await open(store, [foreign])).select(foreign).all()).toMatchObject([{ step: 'a' }, { step: 'b' }]);

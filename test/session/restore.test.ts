@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { InboxInput } from '../../src/core/fold/inbox.ts';
+import type { SessionInput } from '../../src/core/fold/session-inputs.ts';
 import { type AnySlice, appendAll, defineSlice, type Slice } from '../../src/core/fold/slices.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
@@ -60,7 +60,7 @@ function asRestoredAt(seq: number, record: unknown): unknown {
   return JSON.parse(JSON.stringify(record), (key, value: unknown) => {
     if (key === 'cancelRequest' || key === 'resumeRequest') return { ...(value as object), seq };
     if (key === 'suspendedSeq') return seq;
-    return key === 'inbox' ? (value as InboxInput[]).filter(({ status }) => status !== 'queued') : value;
+    return key === 'inbox' ? (value as SessionInput[]).filter(({ status }) => status !== 'queued') : value;
   });
 }
 

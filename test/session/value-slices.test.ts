@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineSlice } from '../../src/core/fold/slices.ts';
-import { createAdapter, definePrompt, defineTool, scriptedModel } from '../../src/index.ts';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
+import { defineTool, scriptedModel } from '../../src/index.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { collect, until } from './log-of.ts';

@@ -4,11 +4,16 @@ import { expect, test } from 'vitest';
 import type { NewEvent, SessionEvent } from '../../src/core/log/events.ts';
 import { type SessionSummary, summarizeSession } from '../../src/core/summary/session-summary.ts';
 import { decodeEvent, encodeEvent } from '../../src/stores/encoded-event.ts';
-import { eventsForSummary } from '../../src/stores/events-for-summary.ts';
+import { eventForSummary } from '../../src/stores/shell/appending.ts';
 import { arbitraryEvents } from '../core/arbitrary-events.ts';
 
 function summaryOf(log: readonly SessionEvent[]): SessionSummary | undefined {
   return log.reduce<SessionSummary | undefined>(summarizeSession, undefined);
+}
+
+/** The events of an append after `seq`, as the store folds them. */
+function copiedOf(events: readonly NewEvent[], seq = 0): readonly SessionEvent[] {
+  return events.map((event, i) => eventForSummary(event, encodeEvent(event), seq + i + 1));
 }
 
 /** The events as a store reads them again. */
@@ -22,7 +27,7 @@ function stored(events: readonly NewEvent[]): readonly SessionEvent[] {
 test('the copied fields of any events fold to the same summary as the stored events', () => {
   fc.assert(
     fc.property(arbitraryEvents, (events) => {
-      const copied = eventsForSummary(events as readonly NewEvent[], events.map(encodeEvent), 0);
+      const copied = copiedOf(events as readonly NewEvent[]);
       expect(summaryOf(copied)).toEqual(summaryOf(stored(events as readonly NewEvent[])));
     }),
     { numRuns: 2000 },
@@ -41,7 +46,7 @@ test.for<[what: string, event: object]>([
   ['an event that says what its JSON is', { type: 'session/described', title: 'a', toJSON: () => ({ title: 'b' }) }],
 ])('%s is folded as it is stored', ([, fields]) => {
   const events = [{ at: '2026-01-01T00:00:00.000Z', ...fields } as NewEvent];
-  expect(summaryOf(eventsForSummary(events, events.map(encodeEvent), 0))).toEqual(summaryOf(stored(events)));
+  expect(summaryOf(copiedOf(events))).toEqual(summaryOf(stored(events)));
 });
 
 test('the content of a message is not copied', () => {
@@ -52,6 +57,6 @@ test('the content of a message is not copied', () => {
     message: { role: 'user', content },
     model: 'm',
   } as unknown as NewEvent;
-  const [copied] = eventsForSummary([event], [{ at: 'now', type: 'message/recorded', data: '{}' }], 4);
+  const copied = eventForSummary(event, { at: 'now', type: 'message/recorded', data: '{}' }, 5);
   expect(copied).toEqual({ seq: 5, at: 'now', type: 'message/recorded', message: { role: 'user' } });
 });

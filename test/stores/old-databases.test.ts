@@ -6,7 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type SessionSummary, summarizeSession } from '../../src/core/summary/session-summary.ts';
-import { LAYOUT_VERSION } from '../../src/stores/sqlite/migrate.ts';
+import { LAYOUT_VERSION } from '../../src/stores/sqlite/connection/migrate.ts';
 import { type BundledScript, bundleScript } from '../support/bundle.ts';
 import { LARGE_TEXT, ODD_SESSION, steps } from './support/old-databases/agents.ts';
 import { copyOf, expectedOf, type Resumable, resumable, textIn } from './support/old-databases/fixture-copy.ts';

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAgent, memoryStore, openSession, openStore, scriptedModel } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
+import { crashPoints, storeWithCrashPoints } from '../../src/testing.ts';
 
 const agent = createAgent({ name: 'a', model: scriptedModel(() => 'Hello.'), instructions: '' });
 const directory = mkdtempSync(join(tmpdir(), 'open-store-'));
@@ -32,6 +33,18 @@ test('a store of your own gets `session`, and stays the same object', async () =
   expect(store).toBe(own);
   expect(await openStore(store)).toBe(own);
   expect((await store.session('s', { readOnly: false })).store).toBe(own);
+});
+
+test('the sessions of a store with crash points pass the points, whichever of the two wraps the other', async () => {
+  const inside = crashPoints();
+  const outside = crashPoints();
+  const stores = [
+    storeWithCrashPoints(await openStore('memory:'), inside),
+    await openStore(storeWithCrashPoints(memoryStore(), outside)),
+  ];
+  for (const store of stores) await agent.run(await store.session('s'), 'Hi.');
+  expect(inside.passed).toContain('before append');
+  expect(outside.passed).toEqual(inside.passed);
 });
 
 test('store.session passes its options on', async () => {

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { identify, migrate } from '../../src/stores/sqlite/connection/migrate.ts';
 import { Database } from '../../src/stores/sqlite/driver.ts';
-import { identify, migrate } from '../../src/stores/sqlite/migrate.ts';
 
 test.each([0, 1, 2])(
   'a database that another process creates after %i of the identifying reads is accepted',

@@ -10,7 +10,7 @@ describe('every connection that writes is durable (I1)', () => {
   test('the connection of a new store has journal_mode wal and synchronous FULL', async () => {
     const store = await openStore(temporaryDatabase());
     expect(store.settings()).toMatchObject({ journalMode: 'wal', synchronous: FULL, secureDelete: true });
-    expect(store.settings()).toMatchObject({ pageSize: PAGE_SIZE, layoutVersion: 4 });
+    expect(store.settings()).toMatchObject({ pageSize: PAGE_SIZE, layoutVersion: 5 });
   });
 
   test('so has every later connection to the same file: synchronous is not stored in it', async () => {

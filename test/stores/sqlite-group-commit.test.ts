@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { HoldfastError } from '../../src/core/errors.ts';
+import { RefusedAfterWriting, WriteQueue } from '../../src/stores/sqlite/connection/write-queue.ts';
 import type { Database } from '../../src/stores/sqlite/driver.ts';
-import { RefusedAfterWriting, WriteQueue } from '../../src/stores/sqlite/write-queue.ts';
 import { temporaryDatabase } from './support/temporary.ts';
 import { TracedDatabase } from './support/traced-database.ts';
 

@@ -1,9 +1,9 @@
 /** Appends that may be synced later: committed at once, synced by the next commit or at the end of the turn (docs/storage.md). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { WriteQueue } from '../../src/stores/sqlite/connection/write-queue.ts';
 import { Database } from '../../src/stores/sqlite/driver.ts';
 import type { SqliteStore } from '../../src/stores/sqlite/sqlite-store.ts';
-import { WriteQueue } from '../../src/stores/sqlite/write-queue.ts';
 import { note, openStore, temporaryDatabase } from './support/temporary.ts';
 import { TracedDatabase } from './support/traced-database.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { layout } from '../../src/stores/sqlite/connection/layout.ts';
+import { MIGRATIONS } from '../../src/stores/sqlite/connection/migrate.ts';
 import { Database } from '../../src/stores/sqlite/driver.ts';
-import { layout } from '../../src/stores/sqlite/layout.ts';
-import { MIGRATIONS } from '../../src/stores/sqlite/migrate.ts';
 import { temporaryDatabase } from './support/temporary.ts';
 
 test('a new database has the tables, columns, indexes and rows that every migration in turn leaves', () => {

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { SessionEvent } from '../../src/core/log/events.ts';
 import type { ContentWrite } from '../../src/ports/store.ts';
 import { Database } from '../../src/stores/sqlite/driver.ts';
-import { SLICE_CHARACTERS, SLICE_EVENTS, SliceBudget } from '../../src/stores/sqlite/slice-budget.ts';
+import { SLICE_CHARACTERS, SLICE_EVENTS, SliceBudget } from '../../src/stores/sqlite/long-work/slice-budget.ts';
 import { systemClock } from '../../src/stores/system-clock.ts';
 import { chunk, leaseOn, note, openStore, readAll, said, temporaryDatabase } from './support/temporary.ts';
 import { traceCommits } from './support/traced-commits.ts';

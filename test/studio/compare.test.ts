@@ -1,6 +1,7 @@
 /** Strategies in the address, forks at blocks, and words that differ. */
 import { expect, test } from 'vitest';
-import { type StrategyStep, strategyManager } from '../../src/history.ts';
+import type { StrategyStep } from '../../src/history/managers/strategy.ts';
+import { strategyManager } from '../../src/history.ts';
 import { forkRequest } from '../../studio/src/compare/fork-request.ts';
 import { MANAGERS, newStep, parseStrategies, replayQuery, withNumber } from '../../studio/src/compare/strategy-list.ts';
 import { wordDifferences } from '../../studio/src/compare/word-differences.ts';

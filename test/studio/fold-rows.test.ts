@@ -1,6 +1,7 @@
 /** Long runs of rows are folded. */
 import { expect, test } from 'vitest';
-import type { RequestFate, RequestRow } from '../../src/history.ts';
+import type { RequestFate } from '../../src/history/inspect/request-rows.ts';
+import type { RequestRow } from '../../src/inspect.ts';
 import { foldRows } from '../../studio/src/record/fold-rows.ts';
 
 const rows = (...fates: readonly RequestFate[]): readonly RequestRow[] =>

@@ -1,6 +1,6 @@
 /** Timelines as rows, and arrow keys between their spans. */
 import { expect, test } from 'vitest';
-import type { Timeline, TimelineEvaluation, TimelineSpan } from '../../src/index.ts';
+import type { Timeline, TimelineEvaluation, TimelineSpan } from '../../src/inspect.ts';
 import { ganttLayout, neighbourOf } from '../../studio/src/record/gantt-layout.ts';
 
 const at = (second: number): string => new Date(second * 1000).toISOString();

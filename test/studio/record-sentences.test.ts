@@ -1,7 +1,7 @@
 /** What the record says in sentences. */
 import { expect, test } from 'vitest';
-import type { CacheExplanation } from '../../src/history.ts';
-import type { TimelineSpan } from '../../src/index.ts';
+import type { CacheExplanation } from '../../src/history/inspect/explain-cache.ts';
+import type { TimelineSpan } from '../../src/inspect.ts';
 import { cacheSentence, percent } from '../../studio/src/record/cache-sentence.ts';
 import { spanSentence } from '../../studio/src/record/span-sentence.ts';
 

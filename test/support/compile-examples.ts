@@ -6,10 +6,11 @@ import { type Fence, ROOT } from './documents.ts';
 
 /** The names that every fragment may use without saying where they come from. */
 const FRAGMENT_GLOBALS = `
-declare const store: import('holdfast').Store;
+declare const store: import('holdfast').SessionStore;
 declare const session: import('holdfast').Session;
-declare const adapter: import('holdfast').ProviderAdapter;
-declare const prompt: import('holdfast').Prompt;
+declare const agent: import('holdfast').Agent;
+declare const adapter: import('holdfast/evaluate').ProviderAdapter;
+declare const prompt: import('holdfast/evaluate').Prompt;
 declare const messages: readonly import('holdfast').ConversationMessage[];
 `;
 

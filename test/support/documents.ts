@@ -61,6 +61,20 @@ export function examples(): readonly Fence[] {
     .filter(({ language }) => language === 'ts' || language === 'tsx');
 }
 
+const CONTEXT = /^<!-- context:(.*)-->$/;
+
+/** The examples in the third column of a page's tables, each as a fragment with the context right above its table. */
+export function examplesInTables(page: string): readonly Fence[] {
+  let context = '';
+  return readPage(page)
+    .split('\n')
+    .flatMap((text, i) => {
+      if (!text.startsWith('|')) context = CONTEXT.exec(text)?.[1]?.trim() ?? '';
+      const code = /^\| .+ \| .+ \| `([^`]+)` \|$/.exec(text)?.[1];
+      return code === undefined ? [] : [{ page, line: i + 1, language: 'ts', code, context }];
+    });
+}
+
 /** The program of this name on a page. */
 export function programIn(page: string, file: string): string {
   const program = fencesIn(page).find((fence) => fence.file === file);

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createConversationState, reduceConversationEvents } from '../../src/conversation.ts';
 import { parseDamaged } from '../../src/transcripts/glued-records.ts';
+import { parseTranscript } from '../../src/transcripts/parse-transcript.ts';
 import { recordTexts } from '../../src/transcripts/record-text.ts';
-import { findTranscripts, parseTranscript, readTranscript, transcriptToMessages } from '../../src/transcripts.ts';
+import { findTranscripts, readTranscript, transcriptToMessages } from '../../src/transcripts.ts';
 import { folder, write } from '../importers/places.ts';
 import { RolloutBuilder } from './codex-fixtures.ts';
 

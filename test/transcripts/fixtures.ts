@@ -2,10 +2,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import type { SessionConversationState } from '../../src/conversation/blocks.ts';
 import type { ConversationEvent } from '../../src/conversation/events.ts';
 import { createConversationState } from '../../src/conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../../src/conversation/reduce-conversation.ts';
-import type { SessionConversationState } from '../../src/conversation/state.ts';
 import type { CombinedTranscript } from '../../src/transcripts/raw-transcript.ts';
 
 export type Line = Readonly<Record<string, unknown>>;

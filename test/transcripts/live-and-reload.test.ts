@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest';
 import {
   type ConversationEvent,
   createConversationState,
-  type LogReaderOptions,
   logConverter,
   messagesToEvents,
   reduceConversationEvents,
 } from '../../src/conversation.ts';
 import { slidingWindow } from '../../src/history.ts';
 import type { SessionEvent } from '../../src/index.ts';
+import type { LogReaderOptions } from '../../src/transcripts/own-log.ts';
 import { agent, call, tool } from '../loop/agent.ts';
 import { logIn } from '../session/log-of.ts';
 import { type LogEntry, lines, logOf, makeMessages, started, stateOf } from './own-log-builders.ts';

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { type ConversationMessage, callsOf, textOf } from '../../src/core/log/messages.ts';
+import { createAdapter, definePrompt } from '../../src/evaluate.ts';
 import { toAnthropic } from '../../src/formats/anthropic-messages.ts';
 import { NO_RESULT } from '../../src/formats/placeholders.ts';
 import { checkCoherence } from '../../src/history/coherence/coherence.ts';
-import { createAdapter, definePrompt, memoryStore, openSession, scriptedModel } from '../../src/index.ts';
+import { memoryStore, openSession, scriptedModel } from '../../src/index.ts';
 import type { Architecture } from '../../src/transcripts/agent-names.ts';
 import type { ImportedMessagesOptions } from '../../src/transcripts/message-builder.ts';
 import { transcriptToMessages } from '../../src/transcripts/parse-transcript.ts';

@@ -1,6 +1,6 @@
 /** What providers would refuse in a converted history. */
 import type { ConversationMessage } from '../../src/core/log/messages.ts';
-import { canSend } from '../../src/history/can-send.ts';
+import { canSend } from '../../src/history/coherence/coherence.ts';
 
 /** A message of the user's: a request begins and ends with one. */
 function typed(id: string): ConversationMessage {

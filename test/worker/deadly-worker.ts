@@ -1,7 +1,8 @@
 /** A worker whose tool kills its process. Exits when no session of the store has work: `deadly-worker.ts <file>`. */
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
-import { createAgent, definePrompt, defineTool, scriptedModel } from '../../src/index.ts';
+import { definePrompt } from '../../src/evaluate.ts';
+import { createAgent, defineTool, scriptedModel } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { createWorker } from '../../src/worker.ts';
 

@@ -7,15 +7,8 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import {
-  createAgent,
-  definePrompt,
-  defineTool,
-  memoryStore,
-  type NewEvent,
-  openSession,
-  scriptedModel,
-} from '../../src/index.ts';
+import { definePrompt } from '../../src/evaluate.ts';
+import { createAgent, defineTool, memoryStore, type NewEvent, openSession, scriptedModel } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { listRuns } from '../../src/worker.ts';

@@ -1,12 +1,11 @@
 /** A worker in this process, on any store. */
 import { onTestFinished } from 'vitest';
+import { definePrompt, type Prompt } from '../../src/evaluate.ts';
 import {
   type Agent,
   createAgent,
-  definePrompt,
   memoryStore,
   openSession,
-  type Prompt,
   type Session,
   type Store,
   scriptedModel,

@@ -2,15 +2,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import {
-  createAgent,
-  definePrompt,
-  defineTool,
-  memoryStore,
-  openSession,
-  scriptedModel,
-  suspendUntil,
-} from '../../src/index.ts';
+import { definePrompt } from '../../src/evaluate.ts';
+import { createAgent, defineTool, memoryStore, openSession, scriptedModel, suspendUntil } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { createWorker } from '../../src/worker.ts';
 import { HeldModel } from '../server/support.ts';

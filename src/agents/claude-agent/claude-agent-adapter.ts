@@ -1,19 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { continuedEvaluations } from '../../core/fold/continued-evaluations.ts';
+import { continuedEvaluations } from '../../core/fold/evaluation-messages.ts';
 import { type Evaluation, isOpen } from '../../core/fold/evaluations.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import type { AdapterStateType } from '../../core/log/adapter-state.ts';
 import { type ConversationMessage, textOf } from '../../core/log/messages.ts';
 import type { SessionView } from '../../core/views/session-view.ts';
-import { currentEvaluation, nowOf, type Run } from '../../loop/evaluate/run.ts';
+import { currentEvaluation, type Run } from '../../loop/evaluate/run.ts';
 import { Suspension } from '../../loop/evaluate/suspension.ts';
 import { checkBudget, costLimitOf } from '../../loop/request/spending.ts';
-import { createAgentAdapter, refuseNames } from '../agent-adapter.ts';
-import { defineAgentState } from '../agent-state.ts';
-import { agentStateNow, captureState } from '../capture-state.ts';
+import { createAgentAdapter } from '../agent-adapter.ts';
+import { type AgentState, defineAgentState } from '../agent-state.ts';
 import { asContent, ConversationRecorder } from '../conversation-recorder.ts';
-import type { AgentState, StatefulAdapter, StatefulOptions } from '../stateful-adapter.ts';
-import { STATEFUL_OPTIONS } from '../stateful-adapter.ts';
+import { STATEFUL_OPTIONS, type StatefulAdapter, type StatefulOptions } from '../stateful-adapter.ts';
 import { builtInEffect, isBuiltIn, isSubagentCall } from './built-in-tools.ts';
 import { runClaudeQuery } from './claude-query.ts';
 import { claudeSessionStore } from './claude-session-store.ts';
@@ -28,7 +26,7 @@ import type {
   ClaudeTranscriptEntry,
 } from './sdk-types.ts';
 
-/** What the Claude Agent SDK needs to continue: the id of its session, and the fields that validation checks (D25). */
+/** What the Claude Agent SDK needs to continue: the id of its session, and the fields that validation checks. */
 export interface ClaudeAgentState extends AgentState {
   readonly adapterType: 'claude-agent-sdk';
   /** What its session had cost when this evaluation began. */
@@ -58,8 +56,6 @@ export interface ClaudeAgentOptions extends StatefulOptions {
   readonly onMessage?: (message: ClaudeMessage) => void;
 }
 
-const CONTINUATION = 'Continue where you left off.';
-
 const KNOWN: KnownOptions<ClaudeAgentOptions> = {
   ...STATEFUL_OPTIONS,
   cwd: true,
@@ -74,17 +70,17 @@ const KNOWN: KnownOptions<ClaudeAgentOptions> = {
 /** Runs prompts with the Claude Agent SDK: its loop, our log. A process that dies anywhere is continued with `resume`. */
 export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAdapter {
   refuseUnknownOptions('claudeAgentAdapter', options, KNOWN);
-  const { cwd = process.cwd(), captureState: capturing = true } = options;
+  const { cwd = process.cwd() } = options;
   return createAgentAdapter<ClaudeAgentState>({
+    name: 'Claude Code',
     stateType: claudeAgentState,
     options,
     workspacePath: cwd,
-    check: (prompt) => refuseNames(prompt, isBuiltIn, 'Claude Code'),
-    exists: async (session, state) => (await transcript(transcriptsOf(session.store), state)).length > 0,
+    exists: async (session, state) => (await transcript(claudeSessionStore(session.store), state)).length > 0,
     cleanUp: removeLeftCopies,
     catchUp,
-    builtIn: { effect: builtInEffect, isSubagentCall },
-    async ask(run, { turn, from, isOwn, running }) {
+    builtIn: { has: isBuiltIn, effect: builtInEffect, isSubagentCall },
+    async ask(run, { turn, from, isOwn, fork, continuation, captures }) {
       checkBudget(run, turn);
       const sdk = await loadClaudeSdk(options.sdk);
       const { session } = run;
@@ -92,19 +88,15 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
         clock: session.clock,
         ...(sdk.foldSessionSummary && { foldSessionSummary: sdk.foldSessionSummary }),
       });
-      const start = await prepareSession(run, sessions, { from, cwd, fork: options.fork ?? true });
-      if (!start.prompt)
-        await new ConversationRecorder(run).recordUser(asContent(options.continuation ?? CONTINUATION));
-      const startedAt = nowOf(run);
+      const start = await prepareSession(run, sessions, { from, cwd, fork });
+      if (!start.prompt) await new ConversationRecorder(run).recordUser(asContent(continuation));
       const cost = costsOf(start.costUsd, from, isOwn);
       const left = leftOf(run, cost);
       const removeCopy = start.resumes ? await announceCopy(run, start.sessionId) : () => {};
       const work = runClaudeQuery(run, {
         sdk,
-        running,
         onMessage: options.onMessage,
-        prompt: start.prompt ?? asContent(options.continuation ?? CONTINUATION),
-        checkpoint: options.checkpoint ?? 'on-tool-use',
+        prompt: start.prompt ?? asContent(continuation),
         options: {
           ...options.query,
           cwd,
@@ -115,28 +107,20 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
           ...(left !== undefined && { maxBudgetUsd: left }),
           sessionStore: sessions,
         },
-        capture: async ({ complete, costUsd }) =>
-          capturing
-            ? captureState(run, claudeAgentState, {
-                ...agentStateNow<ClaudeAgentState>(run, {
-                  adapterType: CLAUDE_AGENT,
-                  sessionId: start.sessionId,
-                  workspacePath: cwd,
-                  createdAt: from?.createdAt ?? startedAt,
-                  complete,
-                }),
-                ...(costUsd !== undefined || cost.before > 0 ? { costUsd: Math.max(costUsd ?? 0, cost.before) } : {}),
-                ...(cost.atStart > 0 && { startCostUsd: cost.atStart }),
-              })
-            : undefined,
+        captures: (progress) =>
+          captures(() => {
+            const { complete, costUsd } = progress();
+            return {
+              sessionId: start.sessionId,
+              complete,
+              ...(costUsd !== undefined || cost.before > 0 ? { costUsd: Math.max(costUsd ?? 0, cost.before) } : {}),
+              ...(cost.atStart > 0 && { startCostUsd: cost.atStart }),
+            };
+          }),
       });
       await work.finally(removeCopy);
     },
   });
-}
-
-function transcriptsOf(store: Parameters<typeof claudeSessionStore>[0]): ClaudeSessionStore {
-  return claudeSessionStore(store);
 }
 
 async function transcript(
@@ -238,7 +222,7 @@ function conversationOf(session: SessionView, evaluation: Evaluation): readonly 
 /** Brings our log up to what the SDK had mirrored before the crash: its own conversation, and its subagents'. */
 async function catchUp(run: Run, state: ClaudeAgentState | undefined): Promise<void> {
   if (!state) return;
-  const sessions = transcriptsOf(run.session.store);
+  const sessions = claudeSessionStore(run.session.store);
   await importTranscript(run, linesSince(await transcript(sessions, state), currentEvaluation(run)));
   const key = { projectKey: '', sessionId: state.sessionId };
   for (const subpath of await sessions.listSubkeys(key)) {

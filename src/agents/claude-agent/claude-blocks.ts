@@ -14,7 +14,7 @@ export const OUTPUT_TOOL = 'StructuredOutput';
 type Part = AssistantMessage['content'][number];
 
 /** A response's blocks as content and calls. A structured response is recorded as our own loop records one: as JSON text. */
-export function readAnswer(blocks: readonly ClaudeBlock[]): {
+export function readResponse(blocks: readonly ClaudeBlock[]): {
   readonly content: readonly Part[];
   readonly toolCalls: readonly ToolCall[];
 } {
@@ -37,7 +37,7 @@ export function readAnswer(blocks: readonly ClaudeBlock[]): {
 }
 
 /** A response of our log as the blocks that Claude Code would have written. */
-export function writeAnswer(message: AssistantMessage, ours: ReadonlySet<string>): readonly ClaudeBlock[] {
+export function writeResponse(message: AssistantMessage, ours: ReadonlySet<string>): readonly ClaudeBlock[] {
   const blocks: ClaudeBlock[] = [];
   const calls = [...(message.toolCalls ?? [])];
   const takeCalls = (before: number): void => {

@@ -4,7 +4,7 @@ import type { Block } from '../../loop/request/stream-response.ts';
 import { ConversationRecorder } from '../conversation-recorder.ts';
 import { beginSubagent } from '../subagent-run.ts';
 import { recordedName } from './built-in-tools.ts';
-import { blocksOf, OUTPUT_TOOL, readAnswer, readResult, readUsage } from './claude-blocks.ts';
+import { blocksOf, OUTPUT_TOOL, readResponse, readResult, readUsage } from './claude-blocks.ts';
 import type { ClaudeBlock, ClaudeMessage } from './sdk-types.ts';
 
 /**
@@ -88,7 +88,7 @@ export class ClaudeConversations {
       await conversation.recorder.interrupt(); // a response that was cut off is repeated
       conversation.begin(event.message);
     } else if (event.type === 'content_block_start') conversation.startBlock(event);
-    else if (event.type === 'content_block_delta') conversation.hear(event);
+    else if (event.type === 'content_block_delta') conversation.addDelta(event);
     else if (event.type === 'message_delta') conversation.addUsage(event.usage);
     else if (event.type === 'message_stop') {
       await this.#flush(conversation);
@@ -97,13 +97,13 @@ export class ClaudeConversations {
   }
 
   async #assistant(message: ClaudeMessage): Promise<void> {
-    const said = message.message as { readonly id: string; readonly model?: string; readonly usage?: unknown };
-    if (said.model === '<synthetic>') return; // written by the program, not by the model
+    const response = message.message as ResponseMessage;
+    if (response.model === '<synthetic>') return; // written by the program, not by the model
     const conversation = await this.#conversation(message);
-    if (conversation.answerId !== said.id) await this.#flush(conversation);
-    const blocks = blocksOf(said);
+    if (conversation.responseId !== response.id) await this.#flush(conversation);
+    const blocks = blocksOf(response);
     for (const block of blocks) if (block.name === OUTPUT_TOOL) this.#outputCalls.add(String(block.id));
-    conversation.add({ ...said, at: timeOf(message) }, blocks);
+    conversation.add({ ...response, at: timeOf(message) }, blocks);
     const wanted = blocks.some((block) => block.type === 'tool_use' && this.#waiting.has(String(block.id)));
     if (wanted && !conversation.isStreamed) await this.#flush(conversation);
   }
@@ -141,9 +141,9 @@ export class ClaudeConversations {
 
   /** Resolves when everything of this conversation is in the log, also what another caller is writing just now. */
   async #flush(conversation: Conversation): Promise<void> {
-    const answer = conversation.takeAnswer();
-    if (!answer) return conversation.writing;
-    conversation.writing = conversation.recorder.recordResponse(answer);
+    const response = conversation.takeResponse();
+    if (!response) return conversation.writing;
+    conversation.writing = conversation.recorder.recordResponse(response);
     await conversation.writing;
     for (const [callId, { resolve }] of this.#waiting) {
       if (!conversation.recorder.hasCall(callId) && !this.#outputCalls.has(callId)) continue;
@@ -163,7 +163,7 @@ export class ClaudeConversations {
       ns: 'claude-agent',
       type: String(message.subagent_type ?? 'agent'),
     });
-    const conversation = new Conversation(run, parent);
+    const conversation = new Conversation(run);
     this.#subagents.set(parent, conversation);
     return conversation;
   }
@@ -182,29 +182,32 @@ interface StreamEvent {
   readonly delta?: { readonly text?: string; readonly thinking?: string; readonly partial_json?: string };
 }
 
+/** A response of the SDK's, as far as it is the same for all its pieces. */
+interface ResponseMessage {
+  readonly id: string;
+  readonly model?: string;
+  readonly usage?: unknown;
+  readonly at?: string | undefined;
+}
+
 /** One conversation while it is streamed: the response so far, not yet recorded. */
 class Conversation {
   readonly recorder: ConversationRecorder;
-  readonly parentToolUseId: string | undefined;
   /** The write that was begun last. */
   writing: Promise<void> = Promise.resolve();
-  #id: string | undefined;
-  /** The response that is being streamed. */
+  #message: ResponseMessage | undefined;
+  /** The id of the response that is being streamed, and its usage so far. */
   #streaming: string | undefined;
-  #model: string | undefined;
-  #at: string | undefined;
-  #usage: Usage | undefined;
   #streamed: Usage | undefined;
   #blocks: ClaudeBlock[] = [];
   readonly #open = new Map<number, Block>();
 
-  constructor(run: Run, parentToolUseId?: string) {
-    this.parentToolUseId = parentToolUseId;
+  constructor(run: Run) {
     this.recorder = new ConversationRecorder(run);
   }
 
-  get answerId(): string | undefined {
-    return this.#id;
+  get responseId(): string | undefined {
+    return this.#message?.id;
   }
 
   buffered(callId: string): boolean {
@@ -213,7 +216,7 @@ class Conversation {
 
   /** Whether a stream will show when the response is whole. */
   get isStreamed(): boolean {
-    return this.#id !== undefined && this.#id === this.#streaming;
+    return this.#message !== undefined && this.#message.id === this.#streaming;
   }
 
   begin(message: StreamEvent['message']): void {
@@ -227,41 +230,28 @@ class Conversation {
   }
 
   addUsage(usage: unknown): void {
-    const said = readUsage(usage);
-    if (said && this.#streamed) this.#streamed = { ...this.#streamed, outputTokens: said.outputTokens };
+    const { outputTokens } = readUsage(usage) ?? {};
+    if (outputTokens !== undefined && this.#streamed) this.#streamed = { ...this.#streamed, outputTokens };
   }
 
-  add(
-    message: {
-      readonly id: string;
-      readonly model?: string;
-      readonly usage?: unknown;
-      readonly at: string | undefined;
-    },
-    blocks: readonly ClaudeBlock[],
-  ): void {
-    this.#id = message.id;
+  add(message: ResponseMessage, blocks: readonly ClaudeBlock[]): void {
+    this.#message = message;
     if (!this.isStreamed) this.#streamed = undefined; // that stream broke off
-    this.#model = message.model;
-    this.#at = message.at;
-    this.#usage = readUsage(message.usage);
     this.#blocks.push(...blocks);
   }
 
   /** The response so far. Its usage goes with the first piece. */
-  takeAnswer(): Parameters<ConversationRecorder['recordResponse']>[0] | undefined {
-    if (this.#id === undefined || this.#blocks.length === 0) return undefined;
-    const first = !this.recorder.hasResponse(this.#id);
-    const answer = {
-      providerMessageId: this.#id,
-      ...readAnswer(this.#blocks),
-      usage: first ? (this.#streamed ?? this.#usage) : undefined,
-      model: this.#model,
-      at: this.#at,
+  takeResponse(): Parameters<ConversationRecorder['recordResponse']>[0] | undefined {
+    if (!this.#message || this.#blocks.length === 0) return undefined;
+    const { id, model, at, usage } = this.#message;
+    const isFirst = !this.recorder.hasResponse(id);
+    const response = {
+      ...{ providerMessageId: id, model, at, ...readResponse(this.#blocks) },
+      usage: isFirst ? (this.#streamed ?? readUsage(usage)) : undefined,
     };
     this.#blocks = [];
     this.#streamed = undefined;
-    return answer;
+    return response;
   }
 
   startBlock({ index = 0, content_block: block }: StreamEvent): void {
@@ -269,7 +259,7 @@ class Conversation {
     if (opened) this.#open.set(index, opened);
   }
 
-  hear({ index = 0, delta }: StreamEvent): void {
+  addDelta({ index = 0, delta }: StreamEvent): void {
     const block = this.#open.get(index);
     const text = delta?.text ?? delta?.thinking ?? delta?.partial_json;
     if (block && text) this.recorder.recordDelta({ ...block, delta: text });

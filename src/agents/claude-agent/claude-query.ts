@@ -1,37 +1,32 @@
+import { randomUUID } from 'node:crypto';
 import { HoldfastError, messageOf } from '../../core/errors.ts';
-import type { AdapterStateSnapshot } from '../../core/log/adapter-state.ts';
 import type { ReachedLimit } from '../../core/log/events.ts';
 import type { UserMessage } from '../../core/log/messages.ts';
+import type { AnyTool } from '../../loop/define/define-tool.ts';
+import type { ToolOutcome } from '../../loop/define/tool-result.ts';
 import { currentEvaluation, type Run } from '../../loop/evaluate/run.ts';
 import { Suspension } from '../../loop/evaluate/suspension.ts';
 import { pause } from '../../loop/request/pause.ts';
 import { checkBudget } from '../../loop/request/spending.ts';
 import { agentProcessState, endOwnProcess, type OwnedProcess, startAgentProcess } from '../agent-process.ts';
-import { CaptureSchedule, captureState } from '../capture-state.ts';
-import { TOOL_SERVER } from '../serve-mcp-request.ts';
-import type { CaptureStrategy } from '../stateful-adapter.ts';
+import { type CaptureSchedule, recordState } from '../capture-state.ts';
+import { type McpMessage, serveMcpRequest, TOOL_SERVER } from '../serve-mcp-request.ts';
 import { ToolRunner } from '../tool-runner.ts';
 import { builtInEffect, isSubagentCall, recordedName } from './built-in-tools.ts';
 import { OUTPUT_TOOL, writeContent } from './claude-blocks.ts';
 import { ClaudeConversations } from './claude-conversations.ts';
 import { ClaudeSteers } from './claude-steers.ts';
 import type { ClaudeAgentSdk, ClaudeHookInput, ClaudeMessage, ClaudeQuery, ClaudeSpawnOptions } from './sdk-types.ts';
-import { toolServer } from './tool-server.ts';
 
 /** What one run of Claude Code is started with. */
-export interface ClaudeQueryOptions {
+export interface ClaudeRunOptions {
   readonly sdk: ClaudeAgentSdk;
   readonly prompt: UserMessage['content'];
   /** Options for the SDK's `query`: the caller's, and those that name the session. */
   readonly options: Readonly<Record<string, unknown>>;
-  readonly checkpoint: CaptureStrategy;
-  /** Records the state as it is now; `complete` once the agent has reported that it is done. */
-  readonly capture: (progress: {
-    readonly complete: boolean;
-    readonly costUsd?: number;
-  }) => Promise<AdapterStateSnapshot | undefined>;
+  /** Captures the state from now on; `complete` once the agent has reported that it is done. */
+  readonly captures: (progress: () => { readonly complete: boolean; readonly costUsd?: number }) => CaptureSchedule;
   readonly onMessage?: ((message: ClaudeMessage) => void) | undefined;
-  readonly running: (capture: () => Promise<AdapterStateSnapshot | undefined>) => void;
 }
 
 /** How long a hook may wait for a response to be recorded, in seconds: as long as a response may take. */
@@ -41,13 +36,13 @@ const HOOK_TIMEOUT_S = 3_600;
 const STREAM_END_MS = 5_000;
 
 /** Runs Claude Code once, recording as it goes; returns when it is done, or when the log has to be asked what is next. */
-export async function runClaudeQuery(run: Run, given: ClaudeQueryOptions): Promise<void> {
+export async function runClaudeQuery(run: Run, given: ClaudeRunOptions): Promise<void> {
   await new ClaudeQueryRun(run, given).toEnd();
 }
 
 class ClaudeQueryRun {
   readonly #run: Run;
-  readonly #given: ClaudeQueryOptions;
+  readonly #given: ClaudeRunOptions;
   readonly #conversations: ClaudeConversations;
   readonly #captures: CaptureSchedule;
   readonly #tools: ToolRunner;
@@ -65,20 +60,18 @@ class ClaudeQueryRun {
   #limit: unknown;
   #result: ClaudeMessage | undefined;
 
-  constructor(run: Run, given: ClaudeQueryOptions) {
+  constructor(run: Run, given: ClaudeRunOptions) {
     this.#run = run;
     this.#given = given;
     this.#conversations = new ClaudeConversations(run);
     this.#steers = new ClaudeSteers(run);
-    const capture = (): Promise<AdapterStateSnapshot | undefined> => given.capture(this.#progress());
-    this.#captures = new CaptureSchedule(run, given.checkpoint, capture);
+    this.#captures = given.captures(() => this.#progress());
     this.#tools = new ToolRunner(run, {
       used: () => this.#captures.toolUsed(),
       conversations: () => this.#conversations.recorders,
       isSubagentCall,
     });
     this.#registered.promise.catch(() => {}); // those who await it get the error
-    given.running(capture);
   }
 
   async toEnd(): Promise<void> {
@@ -177,7 +170,7 @@ class ClaudeQueryRun {
     });
     this.#process = process;
     const registered = Promise.all([
-      captureState(this.#run, agentProcessState, { ...process.state, sessionId: this.#run.session.id }),
+      recordState(this.#run, agentProcessState, { ...process.state, sessionId: this.#run.session.id }),
       this.#captures.begun(),
     ]);
     registered.then(() => this.#registered.resolve(), this.#registered.reject);
@@ -260,9 +253,9 @@ class ClaudeQueryRun {
   #judge(): void {
     if (this.#limit) throw this.#limit;
     const result = this.#result;
-    const said = typeof result?.result === 'string' ? result.result : '';
+    const text = typeof result?.result === 'string' ? result.result : '';
     const why =
-      said || (Array.isArray(result?.errors) ? result.errors.join('; ') : '') || String(result?.subtype ?? 'no result');
+      text || (Array.isArray(result?.errors) ? result.errors.join('; ') : '') || String(result?.subtype ?? 'no result');
     switch (result?.subtype) {
       case 'success':
         if (result.is_error === true) throw providerFailed(why);
@@ -306,4 +299,42 @@ function providerFailed(why: string, cause?: unknown): Suspension {
   return new Suspension('PROVIDER_FAILED', `Claude Code did not respond: ${why}; resume to continue`, {
     cause: cause instanceof Error ? cause : undefined,
   });
+}
+
+interface Transport {
+  onmessage?: (message: McpMessage) => void;
+  start?(): Promise<void>;
+  send(message: unknown): Promise<void>;
+}
+
+/** The field in which the SDK names the tool use of a call. */
+const TOOL_USE_ID = 'claudecode/toolUseId';
+
+/** What the SDK's `mcpServers` option takes. */
+interface ToolServer {
+  readonly type: 'sdk';
+  readonly name: string;
+  readonly alwaysLoad: true;
+  readonly instance: { connect(transport: Transport): Promise<void>; close(): Promise<void> };
+}
+
+/** Our tools as an MCP server in this process. `call` runs a tool; it receives the id of the tool use, which the SDK gives as metadata. */
+function toolServer(tools: readonly AnyTool[], call: (callId: string) => Promise<ToolOutcome>): ToolServer {
+  return {
+    type: 'sdk',
+    name: TOOL_SERVER,
+    alwaysLoad: true,
+    instance: {
+      async connect(transport) {
+        transport.onmessage = (message) => {
+          if (message.id === undefined) return;
+          serveMcpRequest(message, tools, ({ _meta }) => call(String(_meta?.[TOOL_USE_ID] ?? randomUUID())))
+            .then((reply) => transport.send(reply))
+            .catch(() => {}); // the agent has ended; its run reports why
+        };
+        await transport.start?.();
+      },
+      close: async () => {},
+    },
+  };
 }

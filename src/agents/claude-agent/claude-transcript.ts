@@ -6,11 +6,11 @@ import { ConversationRecorder } from '../conversation-recorder.ts';
 import {
   blocksOf,
   OUTPUT_TOOL,
-  readAnswer,
+  readResponse,
   readResult,
   readUsage,
-  writeAnswer,
   writeContent,
+  writeResponse,
 } from './claude-blocks.ts';
 import type { ClaudeBlock, ClaudeTranscriptEntry } from './sdk-types.ts';
 
@@ -34,7 +34,7 @@ interface Line extends ClaudeTranscriptEntry {
 export async function importTranscript(run: Run, entries: readonly ClaudeTranscriptEntry[]): Promise<void> {
   const recorder = new ConversationRecorder(run);
   const lines = chainOf(entries);
-  const unfinished = unfinishedAnswers(lines);
+  const unfinished = unfinishedResponses(lines);
   const outputCalls = new Set<unknown>();
   for (const [i, line] of lines.entries()) {
     const { message } = line;
@@ -50,7 +50,7 @@ export async function importTranscript(run: Run, entries: readonly ClaudeTranscr
     const id = message?.id;
     if (id === undefined || unfinished.has(id) || recorder.hasResponse(id)) continue;
     const whole = lines.slice(i).filter((other) => other.type === 'assistant' && other.message?.id === id);
-    const read = readAnswer(whole.flatMap((other) => blocksOf(other.message)));
+    const read = readResponse(whole.flatMap((other) => blocksOf(other.message)));
     await recorder.recordResponse({
       providerMessageId: id,
       ...read,
@@ -68,7 +68,7 @@ export function linesSince(
   const newest = evaluation.messages.filter((message) => message.role === 'user').at(-1);
   if (!newest) return [];
   const wanted = textOf(newest);
-  const at = entries.findLastIndex((entry) => placeIn(toldIn(entry as Line), wanted) !== undefined);
+  const at = entries.findLastIndex((entry) => placeIn(promptTextsIn(entry as Line), wanted) !== undefined);
   return at < 0 ? [] : entries.slice(at + 1);
 }
 
@@ -97,13 +97,13 @@ export function prepareTranscript(
   context: LineContext,
 ): PreparedTranscript {
   const usable = isBroken(entries) ? [] : entries;
-  const unfinished = unfinishedAnswers(chainOf(usable));
+  const unfinished = unfinishedResponses(chainOf(usable));
   const kept = usable.filter((entry) => !unfinished.has((entry as Line).message?.id ?? ''));
   const writer = new LineWriter(kept as readonly Line[], context);
-  const lastAnswered = messages.findLastIndex(({ role }) => role === 'assistant' || role === 'tool');
+  const lastResponse = messages.findLastIndex(({ role }) => role === 'assistant' || role === 'tool');
   const trailing: UserMessage[] = [];
   for (const [i, message] of messages.entries()) {
-    if (message.role === 'user' && i > lastAnswered) {
+    if (message.role === 'user' && i > lastResponse) {
       if (!writer.takePrompt(message)) trailing.push(message);
     } else writer.write(message);
   }
@@ -120,15 +120,15 @@ function chainOf(entries: readonly ClaudeTranscriptEntry[]): readonly Line[] {
 }
 
 /** Responses that were cut: they announce calls that are missing, or never ended. */
-function unfinishedAnswers(lines: readonly Line[]): ReadonlySet<string> {
-  const answers = new Map<string, { stop: string | null | undefined; calls: boolean }>();
+function unfinishedResponses(lines: readonly Line[]): ReadonlySet<string> {
+  const responses = new Map<string, { stop: string | null | undefined; calls: boolean }>();
   for (const { type, message } of lines) {
     if (type !== 'assistant' || message?.id === undefined) continue;
     const calls =
-      blocksOf(message).some((block) => block.type === 'tool_use') || (answers.get(message.id)?.calls ?? false);
-    answers.set(message.id, { stop: message.stop_reason, calls });
+      blocksOf(message).some((block) => block.type === 'tool_use') || (responses.get(message.id)?.calls ?? false);
+    responses.set(message.id, { stop: message.stop_reason, calls });
   }
-  const cut = [...answers].filter(([, { stop, calls }]) => !calls && (stop === 'tool_use' || !stop));
+  const cut = [...responses].filter(([, { stop, calls }]) => !calls && (stop === 'tool_use' || !stop));
   return new Set(cut.map(([id]) => id));
 }
 
@@ -149,7 +149,7 @@ function isPrompt(line: Line): boolean {
 }
 
 /** The texts of a line that holds messages to the agent: a prompt, or steers (D61). Undefined for any other line. */
-function toldIn(line: Line): readonly string[] | undefined {
+function promptTextsIn(line: Line): readonly string[] | undefined {
   const { type, attachment } = line;
   if (type === 'attachment' && attachment?.type === 'queued_command') return textsOf({ content: attachment.prompt });
   return isPrompt(line) ? textsOf(line.message) : undefined;
@@ -180,10 +180,10 @@ function placeIn(
 class LineWriter {
   readonly missing: ClaudeTranscriptEntry[] = [];
   readonly #context: LineContext;
-  readonly #answers = new Set<string>();
+  readonly #responses = new Set<string>();
   readonly #results = new Set<string>();
   /** Messages to the agent, line by line, that were not found in our log yet. */
-  readonly #told: (readonly string[])[] = [];
+  readonly #prompts: (readonly string[])[] = [];
   /** The line of each call: its result hangs off it. */
   readonly #calls = new Map<string, string>();
   readonly #version: unknown;
@@ -194,9 +194,9 @@ class LineWriter {
     this.#version = lines.find(({ version }) => typeof version === 'string')?.version ?? '2.1.325';
     for (const line of lines) {
       if (line.uuid !== undefined && 'parentUuid' in line) this.#leaf = line.uuid;
-      if (line.type === 'assistant' && line.message?.id !== undefined) this.#answers.add(line.message.id);
-      const told = toldIn(line);
-      if (told) this.#told.push(told);
+      if (line.type === 'assistant' && line.message?.id !== undefined) this.#responses.add(line.message.id);
+      const texts = promptTextsIn(line);
+      if (texts) this.#prompts.push(texts);
       for (const block of blocksOf(line.message)) this.#note(block, line.uuid);
     }
   }
@@ -204,11 +204,11 @@ class LineWriter {
   /** Whether the transcript has this prompt; each is found once. */
   takePrompt(message: UserMessage): boolean {
     const wanted = textOf(message);
-    for (const [i, texts] of this.#told.entries()) {
+    for (const [i, texts] of this.#prompts.entries()) {
       const place = placeIn(texts, wanted);
       if (!place) continue;
       const rest = texts.toSpliced(place.from, place.count);
-      this.#told.splice(i, 1, ...(rest.length > 0 ? [rest] : []));
+      this.#prompts.splice(i, 1, ...(rest.length > 0 ? [rest] : []));
       return true;
     }
     return false;
@@ -222,17 +222,17 @@ class LineWriter {
       if (!this.#results.has(message.toolCallId) && this.#calls.has(message.toolCallId)) this.#result(message);
     } else if (message.role === 'assistant') {
       const id = message.providerMessageId ?? `msg_${message.id.replace(/\W/g, '_')}`;
-      const blocks = writeAnswer(message, this.#context.ours);
+      const blocks = writeResponse(message, this.#context.ours);
       const calls = blocks.some((block) => block.type === 'tool_use');
       // A response may have been recorded in pieces: the transcript's blocks show which of them it has.
-      const fresh = this.#answers.has(id)
+      const fresh = this.#responses.has(id)
         ? blocks.filter((block) => block.type === 'tool_use' && !this.#calls.has(String(block.id)))
         : blocks;
       for (const block of fresh) {
         const stop_reason = calls ? 'tool_use' : 'end_turn';
         const usage = { input_tokens: 0, output_tokens: 0 };
-        const said = { id, type: 'message', role: 'assistant', model: 'claude', content: [block], stop_reason, usage };
-        this.#line('assistant', said, { timestamp: message.createdAt });
+        const body = { id, type: 'message', role: 'assistant', model: 'claude', content: [block], stop_reason, usage };
+        this.#line('assistant', body, { timestamp: message.createdAt });
       }
     }
   }
@@ -241,8 +241,8 @@ class LineWriter {
     const { toolCallId: id, isError, content } = message;
     const source = this.#calls.get(id) ?? null;
     // An empty result that is an error is refused by the API.
-    const said = writeContent(content).filter((block) => block.type !== 'text' || String(block.text).trim() !== '');
-    const text = said.length > 0 ? said : [{ type: 'text', text: isError ? 'failed' : '(no output)' }];
+    const shown = writeContent(content).filter((block) => block.type !== 'text' || String(block.text).trim() !== '');
+    const text = shown.length > 0 ? shown : [{ type: 'text', text: isError ? 'failed' : '(no output)' }];
     const block = { type: 'tool_result', tool_use_id: id, content: text, ...(isError && { is_error: true }) };
     const place = { parentUuid: source, sourceToolAssistantUUID: source, timestamp: message.createdAt };
     this.#line('user', { role: 'user', content: [block] }, place);

@@ -1,12 +1,12 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { type AdapterStateType, defineAdapterState } from '../../core/log/adapter-state.ts';
+import type { AdapterStateType } from '../../core/log/adapter-state.ts';
 import type { SessionView } from '../../core/views/session-view.ts';
 import type { Run } from '../../loop/evaluate/run.ts';
-import { captureState } from '../capture-state.ts';
-import { type HostState, leftOnHost } from '../left-on-host.ts';
+import { type HostState, leftOnHost } from '../agent-process.ts';
+import { defineCheckedState } from '../agent-state.ts';
+import { recordState } from '../capture-state.ts';
 
 /**
  * Before a resume the SDK copies the session and the credentials to `<TMPDIR>/claude-resume-<random>`; no process learns the random
@@ -27,25 +27,14 @@ const TYPE = 'claude-resume-copy';
 /** Part of a file's name, so nothing that leads elsewhere. */
 const COPY_ID = /^[\w-]+$/;
 
-const schema: StandardSchemaV1<unknown, ResumeCopyState> = {
-  '~standard': {
-    version: 1,
-    vendor: 'holdfast',
-    validate: (value) => {
-      const { directory, copyId } = (value ?? {}) as Partial<ResumeCopyState>;
-      return typeof directory === 'string' && typeof copyId === 'string' && COPY_ID.test(copyId)
-        ? { value: value as ResumeCopyState }
-        : { issues: [{ message: 'it names no directory or no copy' }] };
-    },
-  },
-};
-
 /** The kind of adapter state that names a copy. Never resumed from: the copy is only removed. */
-export const resumeCopyState: AdapterStateType<ResumeCopyState> = defineAdapterState<ResumeCopyState>({
-  adapterType: TYPE,
-  schema,
-  resumable: () => false,
-});
+export const resumeCopyState: AdapterStateType<ResumeCopyState> = defineCheckedState<ResumeCopyState>(
+  TYPE,
+  ({ directory, copyId }) =>
+    typeof directory === 'string' && typeof copyId === 'string' && COPY_ID.test(copyId)
+      ? undefined
+      : 'it names no directory or no copy',
+);
 
 /** Sessions that agents of this process run on: their copies are in use. */
 const inUse = new Set<string>();
@@ -57,7 +46,7 @@ export async function announceCopy(run: Run, copyId: string): Promise<() => void
   const state: ResumeCopyState = { adapterType: TYPE, host: hostname(), directory, copyId, sessionId };
   inUse.add(copyId);
   try {
-    await captureState(run, resumeCopyState, state);
+    await recordState(run, resumeCopyState, state);
   } catch (error) {
     inUse.delete(copyId);
     throw error;
@@ -98,6 +87,6 @@ function namesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
   } catch {
-    return []; // it is gone, or no directory
+    return []; // it does not exist, or is no directory
   }
 }

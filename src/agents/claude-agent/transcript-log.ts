@@ -19,13 +19,18 @@ interface Known {
   readonly identity: string;
 }
 
+interface TranscriptLogOptions {
+  readonly clock: Clock;
+  /** Names this process in the ids of its appends. */
+  readonly instance: string;
+  readonly fold: FoldSessionSummary | undefined;
+}
+
 /** One log as this process knows it: what is in it already, and what the SDK wants summed up. */
 export class TranscriptLog {
   readonly #store: Store;
   readonly #id: string;
-  readonly #clock: Clock;
-  readonly #fold: FoldSessionSummary | undefined;
-  readonly #instance: string;
+  readonly #options: TranscriptLogOptions;
   #seq = 0;
   /** The newest entry that is known: as long as it is there, so is everything before it. */
   #newest: Known | undefined;
@@ -36,16 +41,10 @@ export class TranscriptLog {
   /** Appends of this process happen one after the other, in the order they were asked for. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(
-    store: Store,
-    id: string,
-    options: { readonly clock: Clock; readonly instance: string; readonly fold: FoldSessionSummary | undefined },
-  ) {
+  constructor(store: Store, id: string, options: TranscriptLogOptions) {
     this.#store = store;
     this.#id = id;
-    this.#clock = options.clock;
-    this.#instance = options.instance;
-    this.#fold = options.fold;
+    this.#options = options;
   }
 
   append(key: ClaudeSessionKey, entries: readonly ClaudeTranscriptEntry[]): Promise<void> {
@@ -76,8 +75,8 @@ export class TranscriptLog {
     entries: readonly ClaudeTranscriptEntry[],
     fold: FoldSessionSummary | undefined,
   ): Promise<boolean> {
-    const at = new Date(this.#clock.now()).toISOString();
-    const id = `${this.#instance}:${++this.#appends}`;
+    const at = new Date(this.#options.clock.now()).toISOString();
+    const id = `${this.#options.instance}:${++this.#appends}`;
     const events: NewEvent[] = entries.map((entry) => ({ type: ENTRY, at, append: id, entry }));
     const description = fold && this.#describe(key, entries, fold);
     if (description) events.push({ type: 'session/described', at, ...description });
@@ -110,14 +109,14 @@ export class TranscriptLog {
     fold: FoldSessionSummary,
   ): { readonly metadata: Record<string, unknown>; readonly tags: readonly string[] } | undefined {
     const before = this.#summary;
-    const { data } = fold(before, key, [...entries], { mtime: this.#clock.now() });
+    const { data } = fold(before, key, [...entries], { mtime: this.#options.clock.now() });
     const known = this.#projects.has(key.projectKey);
     if (known && before && canonicalJson(before.data) === canonicalJson(data)) return undefined;
     return { metadata: { [PROJECT + key.projectKey]: true, summary: data }, tags: ['claude-session'] };
   }
 
   async #folding(): Promise<FoldSessionSummary> {
-    const fold = this.#fold ?? (await loadClaudeSdk()).foldSessionSummary;
+    const fold = this.#options.fold ?? (await loadClaudeSdk()).foldSessionSummary;
     return fold as FoldSessionSummary;
   }
 

@@ -1,21 +1,13 @@
-import { HoldfastError } from '../../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import type { AdapterStateType } from '../../core/log/adapter-state.ts';
-import { nowOf } from '../../loop/evaluate/run.ts';
 import { checkBudget } from '../../loop/request/spending.ts';
-import { createAgentAdapter, refuseNames } from '../agent-adapter.ts';
+import { createAgentAdapter } from '../agent-adapter.ts';
 import { defineAgentState } from '../agent-state.ts';
-import { agentStateNow, captureState } from '../capture-state.ts';
-import type { AgentState, StatefulAdapter, StatefulOptions } from '../stateful-adapter.ts';
-import { STATEFUL_OPTIONS } from '../stateful-adapter.ts';
+import { loadPackage } from '../load-package.ts';
+import { STATEFUL_OPTIONS, type StatefulAdapter } from '../stateful-adapter.ts';
 import { isBuiltIn, openCodeEffect, SUBAGENT_TOOL } from './built-in-tools.ts';
 import { runOpenCode } from './opencode-run.ts';
-import type { OpenCodeSdk } from './opencode-types.ts';
-
-/** What OpenCode needs to continue: the id of its session, and the fields that validation checks (D25). */
-export interface OpenCodeState extends AgentState {
-  readonly adapterType: 'opencode';
-}
+import type { OpenCodeOptions, OpenCodeSdk, OpenCodeState } from './opencode-types.ts';
 
 /** The adapter type of OpenCode. */
 export const OPENCODE: OpenCodeState['adapterType'] = 'opencode';
@@ -23,24 +15,8 @@ export const OPENCODE: OpenCodeState['adapterType'] = 'opencode';
 /** The kind of adapter state that OpenCode has. */
 export const openCodeState: AdapterStateType<OpenCodeState> = defineAgentState<OpenCodeState>(OPENCODE);
 
-/** Options of `openCodeAdapter`. */
-export interface OpenCodeOptions extends StatefulOptions {
-  /** Where the agent works. */
-  readonly cwd?: string;
-  /** `provider/model`, as OpenCode names it. */
-  readonly model?: string;
-  /** OpenCode's program; `opencode` on the path unless given. */
-  readonly command?: string;
-  /** The agent's whole environment; by default this process's. */
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  /** OpenCode's configuration: providers, permissions, agents. */
-  readonly config?: Readonly<Record<string, unknown>>;
-  /** The SDK's module; by default the installed package. */
-  readonly sdk?: OpenCodeSdk;
-}
-
 const PACKAGE = '@opencode-ai/sdk';
-const CONTINUATION = 'Continue where you left off.';
+const NOT_INSTALLED = `OpenCode's SDK is not installed: npm install ${PACKAGE} opencode-ai`;
 
 const KNOWN: KnownOptions<OpenCodeOptions> = {
   ...STATEFUL_OPTIONS,
@@ -55,51 +31,18 @@ const KNOWN: KnownOptions<OpenCodeOptions> = {
 /** Runs prompts with OpenCode: its loop, our log. OpenCode keeps its sessions itself, so a resume needs the same data directory. */
 export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter {
   refuseUnknownOptions('openCodeAdapter', options, KNOWN);
-  const { cwd = process.cwd(), captureState: capturing = true } = options;
+  const { cwd = process.cwd() } = options;
   return createAgentAdapter<OpenCodeState>({
+    name: 'OpenCode',
     stateType: openCodeState,
     options,
     workspacePath: cwd,
-    check: (prompt) => refuseNames(prompt, isBuiltIn, 'OpenCode'),
-    exists: async () => true, // only OpenCode knows: the run finds out
-    catchUp: async () => {}, // our log is written before OpenCode acts: it is never behind in what matters
-    builtIn: { effect: openCodeEffect, isSubagentCall: (name) => name === SUBAGENT_TOOL },
-    async ask(run, { turn, from, running }) {
-      checkBudget(run, turn);
-      const createdAt = from?.createdAt ?? nowOf(run);
-      await runOpenCode(run, {
-        sdk: await loadSdk(options.sdk),
-        command: options.command ?? 'opencode',
-        cwd,
-        model: options.model,
-        env: options.env ?? process.env,
-        config: options.config ?? {},
-        from: from?.sessionId,
-        fork: options.fork ?? true,
-        restart: options.onInvalid === 'restart',
-        continuation: options.continuation ?? CONTINUATION,
-        checkpoint: options.checkpoint ?? 'on-tool-use',
-        running,
-        capture: async ({ sessionId, complete }) => {
-          if (!capturing) return undefined;
-          const agent = { adapterType: OPENCODE, sessionId, workspacePath: cwd, createdAt, complete };
-          return captureState(run, openCodeState, agentStateNow<OpenCodeState>(run, agent));
-        },
-      });
+    // No `catchUp`: our log is written before OpenCode acts, so it is never behind in what matters.
+    builtIn: { has: isBuiltIn, effect: openCodeEffect, isSubagentCall: (name) => name === SUBAGENT_TOOL },
+    async ask(run, context) {
+      checkBudget(run, context.turn);
+      const sdk = options.sdk ?? (await loadPackage<OpenCodeSdk>(PACKAGE, NOT_INSTALLED));
+      await runOpenCode(run, { ...options, cwd, sdk }, context);
     },
   });
-}
-
-async function loadSdk(given: OpenCodeSdk | undefined): Promise<OpenCodeSdk> {
-  if (given) return given;
-  const name: string = PACKAGE; // not a literal: the compiler must not look for an optional peer
-  try {
-    return (await import(name)) as OpenCodeSdk;
-  } catch (cause) {
-    throw new HoldfastError(
-      'DEPENDENCY_MISSING',
-      `OpenCode's SDK is not installed: npm install ${PACKAGE} opencode-ai`,
-      { cause },
-    );
-  }
 }

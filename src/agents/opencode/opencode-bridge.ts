@@ -59,11 +59,11 @@ export async function openBridge(options: {
       response.writeHead(202).end();
       return;
     }
-    const answered = serveMcpRequest(message, options.tools, ({ name = '', arguments: args }) =>
+    const result = serveMcpRequest(message, options.tools, ({ name = '', arguments: args }) =>
       options.call(name, args),
     );
-    if (message.method === 'tools/call') return streamed(response, answered);
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(await answered));
+    if (message.method === 'tools/call') return streamed(response, result);
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(await result));
   };
   const server = lateModule('node:http').createServer((request, response) => {
     handle(request, response).catch((error: unknown) => {
@@ -89,11 +89,11 @@ export async function openBridge(options: {
 const ALIVE_MS = 15_000;
 
 /** Sends a response that may take long. */
-async function streamed(response: ServerResponse, answered: Promise<unknown>): Promise<void> {
+async function streamed(response: ServerResponse, result: Promise<unknown>): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }).flushHeaders();
   const alive = setInterval(() => response.write(': still waiting\n\n'), ALIVE_MS);
   response.once('close', () => clearInterval(alive));
-  response.end(`event: message\ndata: ${JSON.stringify(await answered)}\n\n`);
+  response.end(`event: message\ndata: ${JSON.stringify(await result)}\n\n`);
 }
 
 /** What follows the secret in an address; undefined for an address without it. Takes as long for every guess. */

@@ -10,9 +10,17 @@ import type { OpenCodeEvent, OpenCodeMessage, OpenCodePart } from './opencode-ty
 
 interface Conversation {
   readonly recorder: ConversationRecorder;
-  readonly answers: Map<string, OpenCodeResponse>;
+  readonly responses: Map<string, OpenCodeResponse>;
   /** The call that started a subagent. */
   readonly callId?: string;
+}
+
+interface OpenCodeConversationsOptions {
+  readonly sessionId: string;
+  /** Messages that were there before this run: a fork copies them. */
+  readonly old: ReadonlySet<string>;
+  /** Called after a result is recorded. */
+  readonly used: () => Promise<void>;
 }
 
 /**
@@ -27,43 +35,35 @@ export class OpenCodeConversations {
   readonly #callIds = new Map<string, string>();
   readonly #newest = new Map<string, string>();
   readonly #waiting = new Map<string, () => void>();
-  /** Messages that were there before this run: a fork copies them. */
-  readonly #old: ReadonlySet<string>;
+  readonly #options: OpenCodeConversationsOptions;
   /** Events are handled in the order of their arrival. */
   #last: Promise<unknown> = Promise.resolve();
-  readonly #used: () => Promise<void>;
-  readonly #sessionId: string;
   #busy = false;
   /** OpenCode has responded, or will not. */
   #over = false;
   /** The newest error, unless a response followed it. */
   #problem: unknown;
 
-  constructor(
-    run: Run,
-    options: { readonly sessionId: string; readonly old: ReadonlySet<string>; readonly used: () => Promise<void> },
-  ) {
-    this.#old = options.old;
-    this.#used = options.used;
-    this.#sessionId = options.sessionId;
-    this.#conversations.set(options.sessionId, { recorder: new ConversationRecorder(run), answers: new Map() });
+  constructor(run: Run, options: OpenCodeConversationsOptions) {
+    this.#options = options;
+    this.#conversations.set(options.sessionId, { recorder: new ConversationRecorder(run), responses: new Map() });
   }
 
   /**
    * Records OpenCode's events until it is idle. Calls `ask` once the stream is connected: events of an earlier prompt would be lost.
-   * `answerFor` gets every event, to respond to requests that wait for a person.
+   * `respondTo` gets every event, to respond to requests that wait for a person.
    */
   async follow(
     events: AsyncIterable<OpenCodeEvent>,
     {
       ask,
-      answerFor,
-    }: { readonly ask: () => Promise<void>; readonly answerFor: (event: OpenCodeEvent) => Promise<void> },
+      respondTo,
+    }: { readonly ask: () => Promise<void>; readonly respondTo: (event: OpenCodeEvent) => Promise<void> },
   ): Promise<void> {
     for await (const event of events) {
       await this.take(event);
       if (event.type === 'server.connected') await ask();
-      await answerFor(event);
+      await respondTo(event);
       if (!this.#over) continue;
       if (this.#problem !== undefined) throw failed(JSON.stringify(this.#problem));
       return;
@@ -102,10 +102,11 @@ export class OpenCodeConversations {
   }
 
   /** Resolves when the event of a response has arrived: the events before it are in the log. */
-  async told(sessionId: string, messageId: string): Promise<void> {
-    const isTold = (): boolean =>
-      this.#old.has(messageId) || this.#conversations.get(sessionId)?.answers.get(messageId)?.info !== undefined;
-    while (!isTold()) await new Promise<void>((resolve) => this.#waiting.set(messageId, resolve));
+  async messageArrived(sessionId: string, messageId: string): Promise<void> {
+    const hasArrived = (): boolean =>
+      this.#options.old.has(messageId) ||
+      this.#conversations.get(sessionId)?.responses.get(messageId)?.info !== undefined;
+    while (!hasArrived()) await new Promise<void>((resolve) => this.#waiting.set(messageId, resolve));
   }
 
   /** The recorders of all conversations that are running. */
@@ -128,7 +129,7 @@ export class OpenCodeConversations {
 
   async #take({ type, properties }: OpenCodeEvent): Promise<void> {
     const { info, part, sessionID } = properties;
-    if (sessionID === this.#sessionId) this.#progress(type, properties);
+    if (sessionID === this.#options.sessionId) this.#progress(type, properties);
     if (type === 'session.status' && properties.status?.type === 'idle') await this.#finishAll(sessionID);
     else if (type === 'message.part.updated' && part) await this.#part(part);
     else if (type === 'message.part.delta') await this.#delta(properties);
@@ -137,15 +138,15 @@ export class OpenCodeConversations {
 
   async #part(part: OpenCodePart): Promise<void> {
     const conversation = await this.#conversation(part.sessionID);
-    if (!conversation || this.#old.has(part.messageID)) return;
-    const answer = answerOf(conversation, part.messageID);
-    answer.take(part);
-    if (answer.over) await this.#flush(conversation, answer, part.messageID); // it was not all
+    if (!conversation || this.#options.old.has(part.messageID)) return;
+    const response = responseOf(conversation, part.messageID);
+    response.take(part);
+    if (response.over) await this.#flush(conversation, response, part.messageID); // it was not all
     if (part.type !== 'tool' || part.callID === undefined || part.state === undefined) return;
     const { status, output, error, metadata } = part.state;
     if (status === 'pending') return;
     const callId = this.#callIdOf(conversation, part);
-    await this.#flush(conversation, answer, part.messageID);
+    await this.#flush(conversation, response, part.messageID);
     const childId = part.tool === SUBAGENT_TOOL ? metadata?.sessionId : undefined;
     if (status !== 'completed' && status !== 'error') {
       if (typeof childId === 'string') {
@@ -155,7 +156,7 @@ export class OpenCodeConversations {
       return;
     }
     const outcome = status === 'completed' ? resultOf(output ?? '', part.tool ?? '') : failure(error ?? 'failed');
-    if (await conversation.recorder.recordResult(callId, outcome)) await this.#used();
+    if (await conversation.recorder.recordResult(callId, outcome)) await this.#options.used();
     await this.#endChild(callId);
   }
 
@@ -194,11 +195,11 @@ export class OpenCodeConversations {
   }
 
   /** Handles a delta of a text. */
-  async #delta(said: OpenCodeEvent['properties']): Promise<void> {
-    const { sessionID = '', messageID = '', partID = '', field, delta } = said;
+  async #delta(properties: OpenCodeEvent['properties']): Promise<void> {
+    const { sessionID = '', messageID = '', partID = '', field, delta } = properties;
     const conversation = await this.#conversation(sessionID);
     if (!conversation || field !== 'text' || delta === undefined) return;
-    const part = conversation.answers.get(messageID)?.hear(partID, delta);
+    const part = conversation.responses.get(messageID)?.addDelta(partID, delta);
     // What follows a recorded piece is shown when it is recorded.
     if (!part || conversation.recorder.hasResponse(messageID)) return;
     const type = part.type === 'reasoning' ? 'reasoning-delta' : 'text-delta';
@@ -207,38 +208,43 @@ export class OpenCodeConversations {
 
   async #message(info: OpenCodeMessage): Promise<void> {
     const conversation = await this.#conversation(info.sessionID);
-    if (!conversation || info.role !== 'assistant' || this.#old.has(info.id)) return;
-    const answer = answerOf(conversation, info.id);
-    answer.info = info;
+    if (!conversation || info.role !== 'assistant' || this.#options.old.has(info.id)) return;
+    const response = responseOf(conversation, info.id);
+    response.info = info;
     this.#waiting.get(info.id)?.();
     if (info.time.completed === undefined) return;
-    if (info.sessionID === this.#sessionId) this.#problem = info.error;
-    if (answer.isComplete) await this.#finish(conversation, answer, info.id);
+    if (info.sessionID === this.#options.sessionId) this.#problem = info.error;
+    if (response.isComplete) await this.#finish(conversation, response, info.id);
   }
 
   /** A session is idle: its responses are complete. */
   async #finishAll(sessionId = ''): Promise<void> {
     const conversation = this.#conversations.get(sessionId);
     if (!conversation) return;
-    for (const [messageId, answer] of conversation.answers)
-      if (answer.info) await this.#finish(conversation, answer, messageId);
+    for (const [messageId, response] of conversation.responses)
+      if (response.info) await this.#finish(conversation, response, messageId);
   }
 
   /** Records all of a response, and its usage. */
-  async #finish(conversation: Conversation, answer: OpenCodeResponse, messageId: string): Promise<void> {
-    if (answer.over) return;
-    answer.over = true;
-    await this.#flush(conversation, answer, messageId, answer.usage);
+  async #finish(conversation: Conversation, response: OpenCodeResponse, messageId: string): Promise<void> {
+    if (response.over) return;
+    response.over = true;
+    await this.#flush(conversation, response, messageId, response.usage);
   }
 
   /** Records the new parts of a response. */
-  async #flush(conversation: Conversation, answer: OpenCodeResponse, messageId: string, usage?: Usage): Promise<void> {
+  async #flush(
+    conversation: Conversation,
+    response: OpenCodeResponse,
+    messageId: string,
+    usage?: Usage,
+  ): Promise<void> {
     const made: OpenCodePart[] = [];
-    const news = answer.takeNews((part) => {
+    const news = response.takeNews((part) => {
       made.push(part);
       return this.#callIdOf(conversation, part);
     });
-    const model = answer.info?.modelID;
+    const model = response.info?.modelID;
     await conversation.recorder.recordResponse({ providerMessageId: messageId, ...news, usage, model });
     for (const { sessionID, callID } of made) this.#waiting.get(`${sessionID}/${callID}`)?.();
   }
@@ -250,17 +256,17 @@ export class OpenCodeConversations {
     const { parent, callId } = this.#children.get(sessionId) ?? {};
     if (!parent || callId === undefined) return undefined;
     const run = await beginSubagent(parent.recorder.run, callId, { ns: 'opencode', type: SUBAGENT_TOOL });
-    const conversation: Conversation = { recorder: new ConversationRecorder(run), answers: new Map(), callId };
+    const conversation: Conversation = { recorder: new ConversationRecorder(run), responses: new Map(), callId };
     this.#conversations.set(sessionId, conversation);
     return conversation;
   }
 }
 
-function answerOf(conversation: Conversation, messageId: string): OpenCodeResponse {
-  let answer = conversation.answers.get(messageId);
-  if (!answer) {
-    answer = new OpenCodeResponse();
-    conversation.answers.set(messageId, answer);
+function responseOf(conversation: Conversation, messageId: string): OpenCodeResponse {
+  let response = conversation.responses.get(messageId);
+  if (!response) {
+    response = new OpenCodeResponse();
+    conversation.responses.set(messageId, response);
   }
-  return answer;
+  return response;
 }

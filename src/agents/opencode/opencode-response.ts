@@ -7,7 +7,7 @@ import type { OpenCodeMessage, OpenCodePart } from './opencode-types.ts';
 export class OpenCodeResponse {
   readonly #parts = new Map<string, OpenCodePart>();
   /** The deltas of a text that is still being streamed. */
-  readonly #heard = new Map<string, string>();
+  readonly #streamed = new Map<string, string>();
   /** The parts that are recorded, and how much of their text. */
   readonly #written = new Map<string, number>();
   info: OpenCodeMessage | undefined;
@@ -19,10 +19,10 @@ export class OpenCodeResponse {
   }
 
   /** Adds a delta. Returns its part, unless the whole text is known already. */
-  hear(partId: string, delta: string): OpenCodePart | undefined {
+  addDelta(partId: string, delta: string): OpenCodePart | undefined {
     const part = this.#parts.get(partId);
     if (!part || this.over || part.time?.end !== undefined) return undefined;
-    this.#heard.set(partId, (this.#heard.get(partId) ?? '') + delta);
+    this.#streamed.set(partId, (this.#streamed.get(partId) ?? '') + delta);
     return part;
   }
 
@@ -47,7 +47,7 @@ export class OpenCodeResponse {
     const toolCalls: ToolCall[] = [];
     for (const [i, part] of parts.entries()) {
       if (part.type === 'text' || part.type === 'reasoning') {
-        const text = (part.time?.end === undefined && this.#heard.get(part.id)) || (part.text ?? '');
+        const text = (part.time?.end === undefined && this.#streamed.get(part.id)) || (part.text ?? '');
         const before = this.#written.get(part.id) ?? 0;
         // Some providers end a text only with the whole response: a call ends the text before it.
         if (text.length <= before || !(part.time?.end !== undefined || this.over || i < lastCall)) continue;

@@ -5,7 +5,6 @@ import { pathToFileURL } from 'node:url';
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { HoldfastError, messageOf } from '../../core/errors.ts';
 import { openCalls } from '../../core/fold/evaluations.ts';
-import type { AdapterStateSnapshot } from '../../core/log/adapter-state.ts';
 import { textOf } from '../../core/log/messages.ts';
 import { failure, type ToolOutcome } from '../../loop/define/tool-result.ts';
 import { placeSteers } from '../../loop/evaluate/place-steers.ts';
@@ -14,11 +13,11 @@ import { Suspension } from '../../loop/evaluate/suspension.ts';
 import { pause } from '../../loop/request/pause.ts';
 import { checkBudget } from '../../loop/request/spending.ts';
 import { argumentsOf } from '../../session/people/call-arguments.ts';
+import type { AskContext } from '../agent-adapter.ts';
 import { agentProcessState, endOwnProcess } from '../agent-process.ts';
-import { CaptureSchedule, captureState } from '../capture-state.ts';
+import { type CaptureSchedule, recordState } from '../capture-state.ts';
 import { asContent, ConversationRecorder } from '../conversation-recorder.ts';
 import { TOOL_SERVER } from '../serve-mcp-request.ts';
-import type { CaptureStrategy } from '../stateful-adapter.ts';
 import { ToolRunner } from '../tool-runner.ts';
 import { openCodeEffect, recordedName, SUBAGENT_TOOL } from './built-in-tools.ts';
 import { type BeforeTool, type OpenCodeBridge, openBridge } from './opencode-bridge.ts';
@@ -26,35 +25,18 @@ import { OpenCodeConversations } from './opencode-conversations.ts';
 import { PLUGIN } from './opencode-plugin.ts';
 import { connect, type OpenCodeServer, startServer, toolsReached } from './opencode-server.ts';
 import { failed, openOpenCodeSession, partsOf } from './opencode-session.ts';
-import type { OpenCodeClient, OpenCodePrompt, OpenCodeSdk } from './opencode-types.ts';
+import type { OpenCodeClient, OpenCodeOptions, OpenCodePrompt, OpenCodeState } from './opencode-types.ts';
 
-/** What one run of OpenCode is started with. */
-export interface OpenCodeRunOptions {
-  readonly sdk: OpenCodeSdk;
-  readonly command: string;
-  readonly cwd: string;
-  readonly model: string | undefined;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly config: Readonly<Record<string, unknown>>;
-  /** The session to continue, itself or in a copy. */
-  readonly from: string | undefined;
-  readonly fork: boolean;
-  /** Begin again if that session is not there. */
-  readonly restart: boolean;
-  /** The message to OpenCode when it is resumed in the middle. */
-  readonly continuation: string;
-  readonly checkpoint: CaptureStrategy;
-  /** Records the state as it is now. */
-  readonly capture: (progress: {
-    readonly sessionId: string;
-    readonly complete: boolean;
-  }) => Promise<AdapterStateSnapshot | undefined>;
-  readonly running: (capture: () => Promise<AdapterStateSnapshot | undefined>) => void;
-}
+/** The caller's options, with the module and the directory. */
+type OpenCodeRunOptions = OpenCodeOptions & Required<Pick<OpenCodeOptions, 'sdk' | 'cwd'>>;
 
 /** Runs OpenCode once, recording as it goes; returns when it is done, or when the log has to be asked what is next. */
-export async function runOpenCode(run: Run, given: OpenCodeRunOptions): Promise<void> {
-  await new OpenCodeRun(run, given).toEnd();
+export async function runOpenCode(
+  run: Run,
+  options: OpenCodeRunOptions,
+  context: AskContext<OpenCodeState>,
+): Promise<void> {
+  await new OpenCodeRun(run, options, context).toEnd();
 }
 
 interface Announced {
@@ -66,10 +48,11 @@ interface Announced {
 
 class OpenCodeRun {
   readonly #run: Run;
-  readonly #given: OpenCodeRunOptions;
+  readonly #options: OpenCodeRunOptions;
+  readonly #context: AskContext<OpenCodeState>;
   readonly #captures: CaptureSchedule;
   readonly #tools: ToolRunner;
-  /** Ends the requests that are under way: the SDK would ask a server that is gone again and again. */
+  /** Ends the requests that are under way: the SDK would ask an ended server again and again. */
   readonly #over = new AbortController();
   /** Calls of ours that the plugin has announced and that the MCP client has not made yet: it sends no call id. */
   readonly #announced: Announced[] = [];
@@ -81,19 +64,19 @@ class OpenCodeRun {
   #sessionId: string;
   #complete = false;
 
-  constructor(run: Run, given: OpenCodeRunOptions) {
+  constructor(run: Run, options: OpenCodeRunOptions, context: AskContext<OpenCodeState>) {
     this.#run = run;
-    this.#given = given;
-    this.#sessionId = given.from ?? '';
-    const capture = async (): Promise<AdapterStateSnapshot | undefined> =>
-      this.#sessionId === '' ? undefined : given.capture({ sessionId: this.#sessionId, complete: this.#complete });
-    this.#captures = new CaptureSchedule(run, given.checkpoint, capture);
+    this.#options = options;
+    this.#context = context;
+    this.#sessionId = context.from?.sessionId ?? '';
+    this.#captures = context.captures(() =>
+      this.#sessionId === '' ? undefined : { sessionId: this.#sessionId, complete: this.#complete },
+    );
     this.#tools = new ToolRunner(run, {
       used: () => this.#captures.toolUsed(),
       conversations: () => this.#conversations?.recorders ?? [],
       isSubagentCall: (name) => name === SUBAGENT_TOOL,
     });
-    given.running(capture);
   }
 
   async toEnd(): Promise<void> {
@@ -116,7 +99,7 @@ class OpenCodeRun {
 
   /** Starts OpenCode's server. It is in the log before it can act. */
   async #start(): Promise<OpenCodeServer> {
-    const { command, cwd, env } = this.#given;
+    const { command = 'opencode', cwd, env = process.env } = this.#options;
     const bridge = await openBridge({
       tools: this.#run.prompt.tools,
       before: async (call) => {
@@ -142,17 +125,22 @@ class OpenCodeRun {
       plugin: { bridge: bridge.url, mcp: this.#mcp(bridge.url) },
     });
     this.#server = server;
-    await captureState(this.#run, agentProcessState, { ...server.state, sessionId: this.#run.session.id });
+    await recordState(this.#run, agentProcessState, { ...server.state, sessionId: this.#run.session.id });
     return server;
   }
 
   /** Prompts OpenCode and records its events until it is idle. */
   async #converse(server: OpenCodeServer): Promise<void> {
-    const { sdk, cwd, from, fork, restart, continuation } = this.#given;
-    const { client, answerFor } = await connect(this.#run, server, { sdk, cwd });
+    const { sdk, cwd, onInvalid } = this.#options;
+    const { from, fork, continuation } = this.#context;
+    const { client, respondTo } = await connect(this.#run, server, { sdk, cwd });
     this.#client = client;
     if (this.#run.prompt.tools.length > 0) await toolsReached(this.#run, client);
-    const start = await openOpenCodeSession(this.#run, client, { from, fork, restart });
+    const start = await openOpenCodeSession(this.#run, client, {
+      from: from?.sessionId,
+      fork,
+      restart: onInvalid === 'restart',
+    });
     await this.#pluginLoaded();
     this.#sessionId = start.sessionId;
     await this.#captures.begun();
@@ -175,7 +163,7 @@ class OpenCodeRun {
       const { error } = await client.session.promptAsync({ path, body: { ...this.#say(), parts }, signal });
       if (error !== undefined) throw failed(JSON.stringify(error));
     };
-    await conversations.follow(stream, { ask, answerFor });
+    await conversations.follow(stream, { ask, respondTo });
   }
 
   /** Waits for our plugin: without it tools would act before their start is in the log. */
@@ -221,7 +209,7 @@ class OpenCodeRun {
     if (!this.#client || !this.#conversations) return;
     const { data } = await this.#client.session.messages({ path: { id: sessionId }, query: { limit: 1 } });
     const newest = data?.at(-1)?.info;
-    if (newest?.role === 'assistant') await this.#conversations.told(sessionId, newest.id);
+    if (newest?.role === 'assistant') await this.#conversations.messageArrived(sessionId, newest.id);
     const { turn } = currentEvaluation(this.#run);
     // A subagent's turns are its own; what it costs is everyone's (D52).
     checkBudget(this.#run, sessionId === this.#sessionId ? turn + 1 : 0);
@@ -262,7 +250,7 @@ class OpenCodeRun {
   }
 
   #config(plugin: string): Record<string, unknown> {
-    const { config, model } = this.#given;
+    const { config = {}, model } = this.#options;
     return {
       autoupdate: false,
       share: 'disabled',
@@ -280,7 +268,7 @@ class OpenCodeRun {
       // In words: a session that was asked with OpenCode's own `format` can be neither read nor forked again (1.18).
       ...(output ? [`${ANSWER_AS_JSON}\n${JSON.stringify(output.jsonSchema)}`] : []),
     ];
-    const [providerID = '', ...rest] = this.#given.model?.split('/') ?? [];
+    const [providerID = '', ...rest] = this.#options.model?.split('/') ?? [];
     return {
       ...(instructions.length > 0 && { system: instructions.join('\n\n') }),
       ...(rest.length > 0 && { model: { providerID, modelID: rest.join('/') } }),

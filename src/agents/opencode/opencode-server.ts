@@ -39,36 +39,36 @@ export async function connect(
   run: Run,
   server: OpenCodeServer,
   { sdk, cwd }: { readonly sdk: OpenCodeSdk; readonly cwd: string },
-): Promise<{ readonly client: OpenCodeClient; readonly answerFor: (event: OpenCodeEvent) => Promise<void> }> {
+): Promise<{ readonly client: OpenCodeClient; readonly respondTo: (event: OpenCodeEvent) => Promise<void> }> {
   const { headers } = server;
   const baseUrl = await listening(run, server);
   const client = sdk.createOpencodeClient({ baseUrl, directory: cwd, headers });
   const reply = async (path: string, body: object): Promise<void> => {
     const url = new URL(path, baseUrl);
     url.searchParams.set('directory', cwd);
-    const answer = await fetch(url, {
+    const response = await fetch(url, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify(body),
       signal: run.aborter.signal,
     });
     // Not found: it was taken back meanwhile.
-    if (!answer.ok && answer.status !== 404) throw failed(`${path}: ${answer.status} ${await answer.text()}`);
+    if (!response.ok && response.status !== 404) throw failed(`${path}: ${response.status} ${await response.text()}`);
   };
   return {
     client,
-    answerFor: async ({ type, properties: { id, questions = [] } }) => {
+    respondTo: async ({ type, properties: { id, questions = [] } }) => {
       if (type === 'permission.asked')
-        await reply(`/permission/${id}/reply`, { reply: 'reject', message: NOBODY_ALLOWS });
+        await reply(`/permission/${id}/reply`, { reply: 'reject', message: NOT_PERMITTED });
       if (type === 'question.asked')
-        await reply(`/question/${id}/reply`, { answers: questions.map(() => [NOBODY_ANSWERS]) });
+        await reply(`/question/${id}/reply`, { answers: questions.map(() => [DECIDE_YOURSELF]) });
     },
   };
 }
 
 /** Without a text OpenCode would stop; with one the model continues. */
-const NOBODY_ALLOWS = 'This is not permitted here, and nobody can be asked. Go on without it.';
-const NOBODY_ANSWERS = 'Nobody can be asked. Decide by yourself.';
+const NOT_PERMITTED = 'This is not permitted here, and nobody can be asked. Go on without it.';
+const DECIDE_YOURSELF = 'Nobody can be asked. Decide by yourself.';
 
 const POLL_MS = 50;
 
@@ -102,7 +102,7 @@ export function addressFinder(): (piece: string) => string | undefined {
 
 /** The address that OpenCode reports. Its later output is read and dropped. */
 function listening(run: Run, { child, exited }: OpenCodeServer): Promise<string> {
-  const said = new Promise<string>((resolve) => {
+  const address = new Promise<string>((resolve) => {
     const find = addressFinder();
     const look = (piece: string): void => {
       const url = find(piece);
@@ -112,7 +112,7 @@ function listening(run: Run, { child, exited }: OpenCodeServer): Promise<string>
     };
     child.stdout?.setEncoding('utf8').on('data', look);
   });
-  return untilAborted(Promise.race([said, exited.then((error) => Promise.reject(error))]), run.aborter.signal);
+  return untilAborted(Promise.race([address, exited.then((error) => Promise.reject(error))]), run.aborter.signal);
 }
 
 /** Below the ports that systems assign, so that it is still free when OpenCode, seconds later, listens on it. */

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../../core/errors.ts';
-import { continuedEvaluations } from '../../core/fold/continued-evaluations.ts';
+import { continuedEvaluations } from '../../core/fold/evaluation-messages.ts';
 import { type ConversationMessage, textOf, type UserMessage } from '../../core/log/messages.ts';
 import { mediaOf } from '../../formats/media.ts';
 import { currentEvaluation, type Run } from '../../loop/evaluate/run.ts';
@@ -42,10 +42,10 @@ export async function openOpenCodeSession(
   if (!forked) throw failed(`the session could not be forked: ${JSON.stringify(error)}`);
   const { data: entries, error: unread } = await client.session.messages({ path: { id: forked.id } });
   if (!entries) throw failed(`its messages could not be read: ${JSON.stringify(unread)}`);
-  const answered = messages.findLastIndex(({ role }) => role !== 'user');
+  const lastResponse = messages.findLastIndex(({ role }) => role !== 'user');
   const known = waitingTexts(entries);
   const prompt = messages
-    .slice(answered + 1)
+    .slice(lastResponse + 1)
     .flatMap((message) => (message.role === 'user' && !isKnown(message, known) ? message.content : []));
   return {
     sessionId: forked.id,
@@ -68,16 +68,16 @@ function unfinishedMessages(run: Run): readonly ConversationMessage[] {
 
 /** Messages that OpenCode has and has not responded to. A response that was cut off may have left an empty text. */
 function waitingTexts(entries: readonly OpenCodeEntry[]): ReadonlySet<string> {
-  const isAnswer = ({ info, parts }: OpenCodeEntry): boolean =>
+  const isResponse = ({ info, parts }: OpenCodeEntry): boolean =>
     info.role === 'assistant' && parts.some(({ type, text }) => type === 'tool' || (type === 'text' && text !== ''));
-  const waiting = entries.slice(entries.findLastIndex(isAnswer) + 1).filter(({ info }) => info.role === 'user');
+  const waiting = entries.slice(entries.findLastIndex(isResponse) + 1).filter(({ info }) => info.role === 'user');
   return new Set(waiting.flatMap(({ parts }) => parts.map(({ text }) => text ?? '')));
 }
 
 /** Whether OpenCode has a message: each of its texts. One without text cannot be recognised, and is sent again. */
-function isKnown({ content }: UserMessage, told: ReadonlySet<string>): boolean {
+function isKnown({ content }: UserMessage, known: ReadonlySet<string>): boolean {
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
-  return texts.length > 0 && texts.every((text) => told.has(text));
+  return texts.length > 0 && texts.every((text) => known.has(text));
 }
 
 /** Content as the parts of a prompt. */

@@ -1,6 +1,8 @@
 /** The parts of `@opencode-ai/sdk` that the adapter uses, as far as it uses them; `test/agents` runs against the real one. */
+import type { AgentState } from '../agent-state.ts';
+import type { StatefulOptions } from '../stateful-adapter.ts';
 
-interface Answer<T> {
+interface Reply<T> {
   readonly data?: T | undefined;
   readonly error?: unknown;
 }
@@ -69,14 +71,14 @@ export interface OpenCodePrompt {
 
 export interface OpenCodeClient {
   readonly session: {
-    create(options: { body: { title?: string } }): Promise<Answer<{ readonly id: string }>>;
-    get(options: { path: { id: string } }): Promise<Answer<{ readonly id: string; readonly parentID?: string }>>;
-    fork(options: { path: { id: string }; body: object }): Promise<Answer<{ readonly id: string }>>;
-    messages(options: { path: { id: string }; query?: { limit: number } }): Promise<Answer<readonly OpenCodeEntry[]>>;
-    promptAsync(options: { path: { id: string }; body: OpenCodePrompt; signal: AbortSignal }): Promise<Answer<unknown>>;
+    create(options: { body: { title?: string } }): Promise<Reply<{ readonly id: string }>>;
+    get(options: { path: { id: string } }): Promise<Reply<{ readonly id: string; readonly parentID?: string }>>;
+    fork(options: { path: { id: string }; body: object }): Promise<Reply<{ readonly id: string }>>;
+    messages(options: { path: { id: string }; query?: { limit: number } }): Promise<Reply<readonly OpenCodeEntry[]>>;
+    promptAsync(options: { path: { id: string }; body: OpenCodePrompt; signal: AbortSignal }): Promise<Reply<unknown>>;
   };
   readonly mcp: {
-    status(): Promise<Answer<Readonly<Record<string, { readonly status: string; readonly error?: string }>>>>;
+    status(): Promise<Reply<Readonly<Record<string, { readonly status: string; readonly error?: string }>>>>;
   };
   readonly event: {
     subscribe(options: {
@@ -93,4 +95,25 @@ export interface OpenCodeSdk {
     directory: string;
     headers: Readonly<Record<string, string>>;
   }): OpenCodeClient;
+}
+
+/** Options of `openCodeAdapter`. */
+export interface OpenCodeOptions extends StatefulOptions {
+  /** Where the agent works. */
+  readonly cwd?: string;
+  /** `provider/model`, as OpenCode names it. */
+  readonly model?: string;
+  /** OpenCode's program; `opencode` on the path unless given. */
+  readonly command?: string;
+  /** The agent's whole environment; by default this process's. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** OpenCode's configuration: providers, permissions, agents. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** The SDK's module; by default the installed package. */
+  readonly sdk?: OpenCodeSdk;
+}
+
+/** What OpenCode needs to continue: the id of its session, and the fields that validation checks. */
+export interface OpenCodeState extends AgentState {
+  readonly adapterType: 'opencode';
 }

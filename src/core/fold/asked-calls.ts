@@ -28,18 +28,18 @@ export class AskedCalls<Result> {
     this.calls = calls;
   }
 
-  /** Gives a result to the first call of this id that has none. Returns the place of that call, or -1 when there is none. */
+  /** Gives a result to the first call of this id that has none. Returns the index of that call, or -1 when there is none. */
   answer(callId: string, result: Result): number {
     const { calls, results } = this;
     // Nearly always results come in call order.
     const isNext = results.length === this.answered && calls[this.answered]?.callId === callId;
-    const place = isNext
+    const index = isNext
       ? this.answered
       : calls.findIndex((call, i) => call.callId === callId && results[i] === undefined);
-    if (place < 0) return place;
-    results[place] = result;
+    if (index < 0) return index;
+    results[index] = result;
     this.answered++;
-    return place;
+    return index;
   }
 
   /** Whether a call has this id, with or without a result. */

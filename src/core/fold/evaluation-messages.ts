@@ -1,5 +1,5 @@
+import type { KeyedList } from '../keyed-list.ts';
 import type { ConversationMessage } from '../log/messages.ts';
-import { continuedEvaluations } from './continued-evaluations.ts';
 import type { Evaluation } from './evaluations.ts';
 import type { SessionRecord } from './record.ts';
 
@@ -37,4 +37,21 @@ export function refusalLimit(record: SessionRecord, evaluation: Evaluation, mode
   const newestFirst = continuedEvaluations(record.evaluations, evaluation);
   const limit = newestFirst.find(({ refusal }) => refusal?.model === model)?.refusal?.maxTokens;
   return typeof limit === 'number' && limit > 0 ? limit : undefined;
+}
+
+/** An evaluation and the evaluations that it continues (D50), newest first. A log whose evaluations continue each other is walked once. */
+export function continuedEvaluations(
+  evaluations: Pick<KeyedList<Evaluation>, 'get'>,
+  evaluation: Evaluation,
+): readonly Evaluation[] {
+  const chain = [evaluation];
+  const seen = new Set([evaluation.id]);
+  for (let { continues } = evaluation; continues !== undefined && !seen.has(continues); ) {
+    const earlier = evaluations.get(continues);
+    if (!earlier) break;
+    seen.add(earlier.id);
+    chain.push(earlier);
+    continues = earlier.continues;
+  }
+  return chain;
 }

@@ -13,23 +13,23 @@ import type { Usage } from '../log/usage.ts';
 import type { SummarizedEvent } from '../summary/summary-fields.ts';
 
 /**
- * One run of a prompt, from its first message to its end. Folded from the log, never stored (D8, D13).
+ * One run of a prompt, from its first message to its end. Folded from the log, never stored.
  *
  *     running ──▶ completed
  *        │  ▲ ──▶ failed
  *        ▼  │
- *     suspended ──▶ superseded ◀── failed, when it is abandoned (D61)
+ *     suspended ──▶ superseded ◀── failed, when it is abandoned
  */
 export type EvaluationStatus = 'running' | 'suspended' | 'completed' | 'failed' | 'superseded';
 
-/** The state of a call by the log (D8): not started, started, or how it ended. */
+/** The state of a call by the log: not started, started, or how it ended. */
 export type CallStatus = 'pending' | 'started' | 'completed' | 'failed';
 
 /** A tool call of the newest turn, with everything that the log holds about it. */
 export interface CallState extends CallRef {
   readonly name: string;
   readonly arguments: string;
-  /** `arguments` are redacted; `readCallArguments` returns the exact ones while the call is open (D77). */
+  /** `arguments` are redacted; `readCallArguments` returns the exact ones while the call is open. */
   readonly argumentsRedacted?: true;
   readonly status: CallStatus;
   /** How many times it was started. */
@@ -38,7 +38,7 @@ export interface CallState extends CallRef {
   readonly effect?: ToolEffect;
   /** The fence of the lease under which it was started last. */
   readonly fence?: number;
-  /** Present once the call was recorded as waiting for approval (D67). */
+  /** Present once the call was recorded as waiting for approval. */
   readonly approvalRequest?: ApprovalRequest;
   readonly approval?: 'approved' | 'denied';
   /** The person who approved or denied it, and when. */
@@ -46,10 +46,10 @@ export interface CallState extends CallRef {
   readonly deniedBecause?: string;
   /** The arguments that a person approved instead of the model's, as JSON. */
   readonly editedArguments?: string;
-  /** A person approved other arguments, which are stored outside the log; `readCallArguments` returns them (D77). */
+  /** A person approved other arguments, which are stored outside the log; `readCallArguments` returns them. */
   readonly edited?: true;
   readonly settlement?: Settlement;
-  /** Present while it waits for a time (D78). */
+  /** Present while it waits for a time. */
   readonly deferred?: Deferral;
   /** Its arguments were erased with their message: it must not run. */
   readonly erased?: true;
@@ -91,7 +91,7 @@ export interface RaisedLimits {
   readonly maxTurns?: number;
 }
 
-/** A request to continue a suspended evaluation, with its new limits (D73). */
+/** A request to continue a suspended evaluation, with its new limits. */
 export interface ResumeRequest {
   /** The position of its event in the log. */
   readonly seq: number;
@@ -118,17 +118,17 @@ export interface Evaluation {
   readonly attempt?: number;
   /** Why it is suspended. */
   readonly reason?: SuspendReason;
-  /** The newest request to cancel it that no resume has overruled: pending while it is running, carried out while it is suspended (D73). */
+  /** The newest request to cancel it that no resume has overruled: pending while it is running, carried out while it is suspended. */
   readonly cancelRequest?: CancelRequest;
   /** The position of the suspension, while suspended. */
   readonly suspendedSeq?: number;
-  /** When a runner continues it, while it is suspended until a time (D78). */
+  /** When a runner continues it, while it is suspended until a time. */
   readonly until?: string;
-  /** The newest request to resume it, while suspended (D73). */
+  /** The newest request to resume it, while suspended. */
   readonly resumeRequest?: ResumeRequest;
   /** Limits that requests to resume have raised. */
   readonly raised?: RaisedLimits;
-  /** The evaluation that replaced it; absent when it was abandoned (D61). */
+  /** The evaluation that replaced it; absent when it was abandoned. */
   readonly supersededBy?: string;
   /** The newest request that its model refused as too long, and the turn of that request. */
   readonly refusal?: RequestRefusal & { readonly turn: number };
@@ -142,7 +142,7 @@ export interface Evaluation {
   readonly calls: readonly CallState[];
   /** The usage of its own responses. */
   readonly usage: Usage;
-  /** The same including its child conversations: compared with a budget (D52). */
+  /** The same including its child conversations: compared with a budget. */
   readonly totalUsage: Usage;
 }
 

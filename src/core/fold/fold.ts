@@ -23,6 +23,8 @@ export interface SessionState {
 /** A fold for a set of slices: its initial state and how each event changes it. */
 export interface Fold {
   readonly initial: SessionState;
+  /** The types of the events that its slices fold. */
+  readonly types: ReadonlySet<string>;
   /**
    * Contract: pure, total and idempotent: an event at or before `state.seq` changes nothing (I7). If a user's reducer throws, its
    * slice stays as it was and the error goes to `onError`. The same applies to the record and a built-in event without its required
@@ -114,6 +116,7 @@ export function createFold(
 
   return {
     initial,
+    types: new Set(byType.keys()),
     apply,
     applyToSlices,
     applyAll(state, events) {

@@ -5,8 +5,8 @@ import type { ToolStarted } from '../log/events.ts';
 import type { ConversationMessage } from '../log/messages.ts';
 import { argumentKeysOf, hasArgumentsOutside } from './call-arguments.ts';
 import type { Evaluation } from './evaluations.ts';
-import { type InboxInput, inboxOf } from './inbox.ts';
 import type { SessionRecord, Summary, UsageRecord } from './record.ts';
+import { type SessionInput, sessionInputs } from './session-inputs.ts';
 
 /**
  * A record as lists of plain items, by name: the format in snapshots and in `session/restored`. An evaluation's messages are not in
@@ -61,7 +61,7 @@ export function decodeRecord(slices: Readonly<Record<string, readonly unknown[]>
     adapterStates: List.from(items<AdapterStateSnapshot>('adapterStates')),
     usage: List.from(items<UsageRecord>('usage')),
     summaries: KeyedList.from(items<Summary>('summaries'), (summary) => `${summary.evaluationId}:${summary.key}`),
-    inbox: inboxOf(items<InboxInput>('inbox')),
+    inbox: sessionInputs(items<SessionInput>('inbox')),
     redactedEvaluations: redacted.filter((id) => argumentKeysOf(keyed, id).length > 0),
   };
 }

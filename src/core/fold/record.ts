@@ -21,9 +21,9 @@ import { approved, deferred, denied, requested, requestedBySuspension, settled }
 import { erased, erasedCall } from './erased.ts';
 import { requestCancel, requestResume, resume, withoutTimers, withStatusAfter } from './evaluation-changes.ts';
 import { type CallState, type Evaluation, evaluationOf, isOpen } from './evaluations.ts';
-import { type Inbox, placeInput, queueInput, withdrawInput, withoutQueued } from './inbox.ts';
-import { placeRun } from './place-run.ts';
+import { growEvaluation } from './grow-evaluation.ts';
 import { decodeRecord, emptyRecord } from './record-items.ts';
+import { placeInput, queueInput, type SessionInputs, withdrawInput, withoutQueued } from './session-inputs.ts';
 
 /**
  * The state that the built-in events fold to: messages, evaluations, tool starts, adapter states, usage. Pure; the cost of an
@@ -31,16 +31,16 @@ import { decodeRecord, emptyRecord } from './record-items.ts';
  */
 export interface SessionRecord {
   readonly messages: List<ConversationMessage>;
-  /** In the order of their first event (D12). */
+  /** In the order of their first event. */
   readonly evaluations: KeyedList<Evaluation>;
   readonly toolStarts: List<ToolStarted>;
   readonly adapterStates: List<AdapterStateSnapshot>;
   readonly usage: List<UsageRecord>;
-  /** Summaries that were made for history managers, by key (D56). */
+  /** Summaries that were made for history managers, by key. */
   readonly summaries: KeyedList<Summary>;
-  /** The inputs sent to the session (D61). */
-  readonly inbox: Inbox;
-  /** The ids of evaluations with an open call whose arguments are stored outside the log (D77). Empty in most sessions. */
+  /** The inputs sent to the session. */
+  readonly inbox: SessionInputs;
+  /** The ids of evaluations with an open call whose arguments are stored outside the log. Empty in most sessions. */
   readonly redactedEvaluations: readonly string[];
 }
 
@@ -129,7 +129,7 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
   }
 }
 
-/** The initial fields of an evaluation, whichever of its events comes first (D12). */
+/** The initial fields of an evaluation, whichever of its events comes first. */
 type Beginning = Omit<
   Evaluation,
   | 'status'
@@ -191,7 +191,7 @@ export function recordRun(record: SessionRecord, events: readonly RunEvent[]): S
     nextSequence = event.message.sequence + 1;
     return true;
   });
-  const { messages, own } = placeRun(record.messages, evaluation, fresh);
+  const { messages, own } = growEvaluation(record.messages, evaluation, fresh);
   if (messages === record.messages && own.calls === evaluation.calls) return begun;
   const grown: Evaluation = {
     ...withStatusAfter(evaluation, first),
@@ -211,7 +211,7 @@ function recordBesides(record: SessionRecord, event: RunEvent): SessionRecord {
   return event.usage ? recordUsage(placed, event, event.usage) : placed;
 }
 
-function withInbox(record: SessionRecord, inbox: Inbox): SessionRecord {
+function withInbox(record: SessionRecord, inbox: SessionInputs): SessionRecord {
   return inbox === record.inbox ? record : { ...record, inbox };
 }
 

@@ -44,9 +44,9 @@ export type ValueHandlers<Value> = { readonly [type: string]: ValueReducer<Value
 
 interface SliceBase<Handlers> {
   readonly name: string;
-  /** Raise it when a reducer changes: the slice is then folded again from the log instead of loaded from an older snapshot (D6). */
+  /** Raise it when a reducer changes: the slice is then folded again from the log instead of loaded from an older snapshot. */
   readonly version: number;
-  /** Whether `restore` and a failing tool undo its changes (D5, D21). */
+  /** Whether `restore` and a failing tool undo its changes. */
   readonly rollback: boolean;
   /** Whether snapshots contain it. Otherwise it is folded from the whole log on opening. */
   readonly persist: boolean;

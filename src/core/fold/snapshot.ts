@@ -8,7 +8,7 @@ import { type AnySlice, initialItems, itemsAsArray } from './slices.ts';
 
 /**
  * A snapshot: the state of a log at some position, so that opening does not fold the whole log. An optimisation only: a log without
- * one opens the same (D17). Each slice records the position and the reducer version that it was folded with (D6).
+ * one opens the same. Each slice records the position and the reducer version that it was folded with.
  */
 export interface Snapshot {
   readonly format: 'holdfast-snapshot';
@@ -20,7 +20,7 @@ export interface Snapshot {
   readonly slices: Readonly<Record<string, SliceSnapshot>>;
   /** External contents that its messages refer to, by name. */
   readonly contents?: Readonly<Record<string, string>>;
-  /** The names of external contents that its messages refer to and that it does not contain (D63). */
+  /** The names of external contents that its messages refer to and that it does not contain. */
   readonly missingContents?: readonly string[];
   /** The hash of the remaining text: an altered snapshot is rejected. */
   readonly checksum?: string;
@@ -117,7 +117,7 @@ function stringify(snapshot: Snapshot): string {
 
 /** Options of `parseSnapshot`. */
 export interface ParseSnapshotOptions {
-  /** Refuse slices that this process does not define, instead of keeping them (D6). */
+  /** Refuse slices that this process does not define, instead of keeping them. */
   readonly strict?: boolean;
   /** The defined slices besides the built-in ones, for `strict`. */
   readonly known?: readonly string[];
@@ -277,12 +277,12 @@ const ITEM_CHECKS: { readonly [name in RecordSlice]: (item: unknown) => boolean 
   usage: (item) => isRecord(item) && typeof item.evaluationId === 'string' && isUsage(item.usage),
   summaries: (item) =>
     isRecord(item) && [item.evaluationId, item.key, item.text].every((text) => typeof text === 'string'),
-  inbox: isInboxInput,
+  inbox: isSessionInput,
 };
 
 const INPUT_STATUSES = new Set<unknown>(['queued', 'placed', 'withdrawn']);
 
-function isInboxInput(item: unknown): boolean {
+function isSessionInput(item: unknown): boolean {
   return (
     isRecord(item) &&
     typeof item.id === 'string' &&

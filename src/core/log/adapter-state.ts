@@ -32,7 +32,7 @@ export interface AdapterStateType<T extends AdapterState = AdapterState> {
   parse(value: unknown): T;
 }
 
-/** Adds a member to the open union of adapter states (D25). */
+/** Adds a member to the open union of adapter states. */
 export function defineAdapterState<T extends AdapterState>(options: {
   readonly adapterType: T['adapterType'];
   readonly schema: StandardSchemaV1<unknown, T>;

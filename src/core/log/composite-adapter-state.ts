@@ -33,7 +33,7 @@ export function adapterStateFor(state: AdapterState, adapterType: string): Adapt
 }
 
 /**
- * The composite of the given kinds. Each member is validated by its own kind; members of other kinds stay opaque (D25). An adapter can
+ * The composite of the given kinds. Each member is validated by its own kind; members of other kinds stay opaque. An adapter can
  * resume from a composite if it can resume from one of the members; an opaque member counts as resumable.
  */
 export function defineCompositeState(types: readonly MemberType[]): AdapterStateType<CompositeAdapterState> {

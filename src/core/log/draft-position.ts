@@ -5,7 +5,7 @@ export interface DraftPosition {
   readonly n: number;
 }
 
-/** Orders chunks by fence, then by number (D74). */
+/** Orders chunks by fence, then by number. */
 export function compareDraftPositions(a: DraftPosition, b: DraftPosition): number {
   return a.fence - b.fence || a.n - b.n;
 }

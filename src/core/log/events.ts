@@ -29,13 +29,13 @@ export type {
 export interface EventEnvelope {
   /** Position in the session's log, from 1, without gaps. The store assigns it. */
   readonly seq: number;
-  /** ISO time from the session's clock. Never used for ordering (D12). */
+  /** ISO time from the session's clock. Never used for ordering. */
   readonly at: string;
-  /** Dispatched by a tool that then failed: slices that roll back skip it, the others fold it (D21). */
+  /** Dispatched by a tool that then failed: slices that roll back skip it, the others fold it. */
   readonly discarded?: true;
 }
 
-/** Whether a tool may be repeated after a crash (D18): it only reads, it may be repeated, or it is repeated only when it is known not to have happened. */
+/** Whether a tool may be repeated after a crash: it only reads, it may be repeated, or it is repeated only when it is known not to have happened. */
 export type ToolEffect = 'read' | 'idempotent' | 'once';
 
 /** A person's decision on a call whose outcome is unknown: its result, or permission to run it again. */
@@ -59,7 +59,7 @@ export type SessionRestored = EventEnvelope & {
   readonly type: 'session/restored';
   /** The items of every slice that rolls back; a slice that holds a value has one item. */
   readonly slices: Readonly<Record<string, readonly unknown[]>>;
-  /** The versions of slices that the restoring process does not define: it stores them for other processes (D6). */
+  /** The versions of slices that the restoring process does not define: it stores them for other processes. */
   readonly versions?: Readonly<Record<string, number>>;
 };
 /** An evaluation of a prompt started. */
@@ -71,13 +71,13 @@ export type EvaluationStarted = EventEnvelope & {
   readonly promptKey: string;
   readonly promptHash: string;
   readonly inputHash: string;
-  /** The hash of the parameters that were bound in the instructions (D64). Absent in logs from before it was recorded. */
+  /** The hash of the parameters that were bound in the instructions. Absent in logs from before it was recorded. */
   readonly paramsHash?: string;
-  /** Distinguishes equal inputs (D2). */
+  /** Distinguishes equal inputs. */
   readonly key?: string;
-  /** The evaluation whose messages this one begins with (D50). */
+  /** The evaluation whose messages this one begins with. */
   readonly continues?: string;
-  /** The call that started this child conversation (D52). */
+  /** The call that started this child conversation. */
   readonly parent?: CallRef;
   /** The adapter that runs it, unless it is our own loop. */
   readonly adapterType?: string;
@@ -89,16 +89,16 @@ export type MessageRecorded = EventEnvelope & {
   readonly usage?: Usage;
   readonly model?: string;
   readonly finishReason?: string;
-  /** The queued input that became this message (D61): recording the message places the input. */
+  /** The queued input that became this message: recording the message places the input. */
   readonly inputId?: string;
 };
-/** An input was sent to the session (D61). `run` places it by recording a message with its `inputId`. */
+/** An input was sent to the session. `run` places it by recording a message with its `inputId`. */
 export type InputQueued = EventEnvelope & {
   readonly type: 'input/queued';
   readonly inputId: string;
   readonly mode: InputMode;
   readonly content: InputContent;
-  /** The name of the agent that it is for; without one the newest evaluation's agent, or the only one (D80). */
+  /** The name of the agent that it is for; without one the newest evaluation's agent, or the only one. */
   readonly agent?: string;
   /** Who sent it. */
   readonly by?: string;
@@ -127,7 +127,7 @@ export type MessageInterrupted = EventEnvelope & {
   readonly conversationId: string;
   readonly turn: number;
   readonly attempt: number;
-  /** The text that had arrived when the stream broke: shown, never sent (D53). */
+  /** The text that had arrived when the stream broke: shown, never sent. */
   readonly blocks: readonly ({ readonly blockId: string; readonly text: string } & DraftKind)[];
 };
 /** The content of a message was removed from the log; its place stays. */
@@ -147,7 +147,7 @@ export type ToolStarted = EventEnvelope &
     /** The fence of the lease under which it was started: the call may be running as long as that lease is live. */
     readonly fence?: number;
   };
-/** A call waits for a person's approval (D67). */
+/** A call waits for a person's approval. */
 export type ToolApprovalRequested = EventEnvelope &
   CallRef & {
     readonly type: 'tool/approval-requested';
@@ -165,7 +165,7 @@ export type ToolApproved = EventEnvelope &
     readonly note?: string;
     /** The arguments that replace the model's. */
     readonly arguments?: unknown;
-    /** The same for a session or a call with redaction: the edited arguments are stored outside the log (D77). */
+    /** The same for a session or a call with redaction: the edited arguments are stored outside the log. */
     readonly edited?: true;
   };
 /** A person denied a call. */
@@ -174,7 +174,7 @@ export type ToolDenied = EventEnvelope &
 /** A person settled a call whose outcome was unknown. */
 export type ToolSettled = EventEnvelope &
   CallRef & { readonly type: 'tool/settled'; readonly how: Settlement; readonly by?: string };
-/** Another process, or another call of `evaluate`, continues an evaluation (D68). */
+/** Another process, or another call of `evaluate`, continues an evaluation. */
 export type EvaluationResumed = EventEnvelope & {
   readonly type: 'evaluation/resumed';
   readonly evaluationId: string;
@@ -182,10 +182,10 @@ export type EvaluationResumed = EventEnvelope & {
   readonly attempt: number;
   /** The process that resumed it. */
   readonly by: string;
-  /** The last seq that this process had read when it resumed: a later request to cancel still applies (D73). Absent: none does. */
+  /** The last seq that this process had read when it resumed: a later request to cancel still applies. Absent: none does. */
   readonly after?: number;
 };
-/** A person or a program requests that an evaluation stops; the holder of the lease carries it out (D73). */
+/** A person or a program requests that an evaluation stops; the holder of the lease carries it out. */
 export type EvaluationCancelRequested = EventEnvelope & {
   readonly type: 'evaluation/cancel-requested';
   readonly evaluationId: string;
@@ -193,7 +193,7 @@ export type EvaluationCancelRequested = EventEnvelope & {
   /** The person or program that requested it. */
   readonly by?: string;
 };
-/** A person or a program requests that a suspended evaluation continues; a runner carries it out (D73). */
+/** A person or a program requests that a suspended evaluation continues; a runner carries it out. */
 export type EvaluationResumeRequested = EventEnvelope & {
   readonly type: 'evaluation/resume-requested';
   readonly evaluationId: string;
@@ -205,11 +205,11 @@ export type EvaluationResumeRequested = EventEnvelope & {
 };
 /** An evaluation waits: for a person, a time, a limit or its provider. */
 export type EvaluationSuspended = EventEnvelope & EvaluationSuspendedFields;
-/** A call waits until a time (D78). */
+/** A call waits until a time. */
 export type ToolDeferred = EventEnvelope & ToolDeferredFields;
-/** Workers gave up on the session (D79). */
+/** Workers gave up on the session. */
 export type SessionSuspended = EventEnvelope & SessionSuspendedFields;
-/** Workers run the session again (D79). */
+/** Workers run the session again. */
 export type SessionResumed = EventEnvelope & SessionResumedFields;
 /** An evaluation ended with its final response. */
 export type EvaluationCompleted = EventEnvelope & {
@@ -249,7 +249,7 @@ export type HistoryCurated = EventEnvelope & {
   readonly estimatedTokens: number;
   /** The share of the previous request that this one starts with, 0 to 1. */
   readonly prefixKept: number;
-  /** What the loop repaired in the manager's result (D32). */
+  /** What the loop repaired in the manager's result. */
   readonly repairs?: readonly string[];
   /** The provider refused this request as too long; later ones to the same model are cut to `maxTokens`. */
   readonly refused?: RequestRefusal & { readonly status?: number; readonly message: string };
@@ -266,13 +266,13 @@ export interface RequestRefusal {
 export type HistorySummarized = EventEnvelope & {
   readonly type: 'history/summarized';
   readonly evaluationId: string;
-  /** Range and parameters: the same range and parameters find the same summary again (D56). */
+  /** Range and parameters: the same range and parameters find the same summary again. */
   readonly key: string;
   readonly text: string;
   readonly usage?: Usage;
 };
 
-/** An event of an imported session, whose log holds the records of another agent (D75). */
+/** An event of an imported session, whose log holds the records of another agent. */
 export type SourceEvent = EventEnvelope & (SourceDescribedFields | SourceRecordedFields | SourceReplacedFields);
 
 /** The events that Holdfast itself writes and folds. */

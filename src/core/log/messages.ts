@@ -6,19 +6,19 @@
 interface MessageBase {
   readonly id: string;
   readonly evaluationId: string;
-  /** `'main'`, or the id of a child conversation (D52). */
+  /** `'main'`, or the id of a child conversation. */
   readonly conversationId: string;
   /** Position within its evaluation, from 0. */
   readonly sequence: number;
-  /** 0 for system and user messages; an assistant message and its results share a turn ≥ 1 (D15). */
+  /** 0 for system and user messages; an assistant message and its results share a turn ≥ 1. */
   readonly turn: number;
   readonly promptNs: string;
   readonly promptKey: string;
   readonly createdAt: string;
   readonly providerMessageId?: string;
-  /** The provider's metadata of the response; recorded with `recordProviderMetadata` (D16), never sent. */
+  /** The provider's metadata of the response; recorded with `recordProviderMetadata`, never sent. */
   readonly providerMetadata?: Readonly<Record<string, unknown>>;
-  /** Created by a history manager: neither a person, a model nor a tool wrote it (D56). */
+  /** Created by a history manager: neither a person, a model nor a tool wrote it. */
   readonly synthetic?: true;
 }
 
@@ -34,7 +34,7 @@ export interface ProviderData {
 export type TextPart = {
   readonly type: 'text';
   readonly text: string;
-  /** Added by the loop to a tool's result: neither the tool nor the model wrote it (D67). */
+  /** Added by the loop to a tool's result: neither the tool nor the model wrote it. */
   readonly synthetic?: true;
   readonly providerData?: ProviderData;
 };
@@ -42,7 +42,7 @@ export type TextPart = {
 export type MediaPart = {
   readonly type: 'image' | 'file';
   readonly mediaType: string;
-  /** base64, a URL, or `sha256:…` for external content (D58). */
+  /** base64, a URL, or `sha256:…` for external content. */
   readonly data: string;
   readonly filename?: string;
   /** It was a text before it was stored as external content, and becomes one again when it is read. */
@@ -68,7 +68,7 @@ export interface ToolCall {
   readonly name: string;
   /** JSON as the model wrote it, valid or not. */
   readonly arguments: string;
-  /** The session's `redact` changed the arguments: the call runs with the exact ones, which are stored outside the log (D77). */
+  /** The session's `redact` changed the arguments: the call runs with the exact ones, which are stored outside the log. */
   readonly argumentsRedacted?: true;
   /** The number of content parts before it; absent: all. */
   readonly after?: number;
@@ -99,7 +99,7 @@ export type ToolMessage = MessageBase & {
 /** A message of a conversation, one variant per role. */
 export type ConversationMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 
-/** Identifies a call: call ids repeat between turns, so all three fields are needed (D11). */
+/** Identifies a call: call ids repeat between turns, so all three fields are needed. */
 export interface CallRef {
   readonly evaluationId: string;
   readonly turn: number;

@@ -41,7 +41,7 @@ export interface ProgressPiece extends CallProgress {
   readonly continues?: true;
 }
 
-/** The progress of a running call. Not in the log, and never sent to a provider (D62). */
+/** The progress of a running call. Not in the log, and never sent to a provider. */
 export interface ToolProgress extends ProgressPiece {
   readonly type: 'tool/progress';
   readonly evaluationId: string;
@@ -73,7 +73,7 @@ export function decodeProgress(delta: string): ProgressPiece | undefined {
 }
 
 /** A stored piece: its number, and how much of the store's limit it takes. */
-export interface StoredPlace {
+export interface StoredPosition {
   readonly n?: number | undefined;
   readonly length: number;
 }
@@ -92,7 +92,7 @@ export class ProgressView {
   }
 
   /** False when the piece was already added. */
-  add(piece: ProgressPiece, { n, length }: StoredPlace = { length: piece.text.length }): boolean {
+  add(piece: ProgressPiece, { n, length }: StoredPosition = { length: piece.text.length }): boolean {
     const order = compareRuns(piece.run, this.#run);
     if (order < 0) return false;
     if (order > 0) this.#begin(piece);

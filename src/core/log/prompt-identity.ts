@@ -1,6 +1,6 @@
 import { canonicalJson } from '../canonical-json.ts';
 
-/** What identifies a prompt (D4): its template and its tools' names and schemas, never bound parameters. */
+/** What identifies a prompt: its template and its tools' names and schemas, never bound parameters. */
 export interface PromptIdentity {
   readonly ns: string;
   readonly key: string;

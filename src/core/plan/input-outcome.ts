@@ -1,12 +1,12 @@
 import type { Evaluation } from '../fold/evaluations.ts';
 import type { SessionState } from '../fold/fold.ts';
-import type { InboxInput } from '../fold/inbox.ts';
+import type { SessionInput } from '../fold/session-inputs.ts';
 import { agentName } from '../log/agent-name.ts';
 import { newestRunnable, type RunStep } from './run-plan.ts';
 
 /** What became of an input, and of the evaluation that it began or joined. */
 export interface InputOutcome {
-  readonly input: InboxInput;
+  readonly input: SessionInput;
   readonly evaluation?: Evaluation;
   /** No runner would change it now: the evaluation has ended, or waits for a person or a time. `step` is what a runner would do next. */
   readonly isFinal: boolean;

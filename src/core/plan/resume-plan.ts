@@ -4,7 +4,7 @@ import type { SessionRecord } from '../fold/record.ts';
 import type { SessionEvent } from '../log/events.ts';
 
 /**
- * What is left to do for an evaluation, derived from the log alone (D54). `loop/` carries it out; nothing else decides.
+ * What is left to do for an evaluation, derived from the log alone. `loop/` carries it out; nothing else decides.
  *
  *     newest message            state in the log                   the plan
  *     system, user              —                                  request a response
@@ -25,8 +25,8 @@ export type ResumePlan =
 
 /**
  * What to do with a call that has no result:
- * `run`: it was not started; `rerun`: it was started and may be repeated; `reconcile`: it was started and its outcome is unknown (D18);
- * `settle`: a person gave its result; `deny`: a person denied it; `defer`: it waits for a time, and may be due (D78).
+ * `run`: it was not started; `rerun`: it was started and may be repeated; `reconcile`: it was started and its outcome is unknown;
+ * `settle`: a person gave its result; `deny`: a person denied it; `defer`: it waits for a time, and may be due.
  */
 export interface PlannedCall {
   readonly action: 'run' | 'rerun' | 'reconcile' | 'settle' | 'deny' | 'defer';
@@ -35,7 +35,7 @@ export interface PlannedCall {
 
 /**
  * Plans the resumption of one evaluation: by default the newest of the main conversation. A child conversation is resumed by the
- * call that started it (D52). Pure.
+ * call that started it. Pure.
  */
 export function planResume(
   log: Iterable<SessionEvent> | { readonly state: { readonly record: SessionRecord } },

@@ -1,6 +1,6 @@
 import { type Evaluation, latestEvaluation } from '../fold/evaluations.ts';
 import type { SessionState } from '../fold/fold.ts';
-import { firstQueued, type InboxInput, newestQueued, type QueuedItem, queuedAfter } from '../fold/inbox.ts';
+import { firstQueued, newestQueued, type QueuedItem, queuedAfter, type SessionInput } from '../fold/session-inputs.ts';
 import type { KeyedList } from '../keyed-list.ts';
 import type { SuspendReason } from '../log/events.ts';
 
@@ -81,7 +81,10 @@ function stoppedAt({ cancelRequest, suspendedSeq = 0 }: Evaluation): number {
 }
 
 /** Why a queued input waits; undefined when a runner would place it. */
-export function inputObstacle(state: SessionState, input: InboxInput): SuspendReason | 'EVALUATION_FAILED' | undefined {
+export function inputObstacle(
+  state: SessionState,
+  input: SessionInput,
+): SuspendReason | 'EVALUATION_FAILED' | undefined {
   const newest = newestRunnable(state.record.evaluations);
   if (newest?.status === 'failed') return 'EVALUATION_FAILED';
   if (newest?.status !== 'suspended') return undefined;

@@ -13,6 +13,9 @@ import { type ApprovalDeadlines, earliestTime, followDeadlines, restoredDeadline
 import { followSource, type SourceSummary, type SummarizedSourceEvent } from './source-summary.ts';
 import type { SummarizedEvent } from './summary-fields.ts';
 
+/** Raise it when the same events fold to another summary: a stored one of another version is folded again. */
+export const SUMMARY_VERSION = 1;
+
 /**
  * One row of a list of sessions, folded from the log. A store holds it beside the log so that listing need not read every log; it can
  * always be folded again.
@@ -26,14 +29,14 @@ export interface SessionSummary {
   readonly status?: 'running' | 'suspended' | 'completed' | 'failed' | 'superseded';
   readonly evaluationId?: string;
   readonly forkedFrom?: { readonly sessionId: string; readonly seq: number };
-  /** The source of an imported session; absent for a session of our own (D75). */
+  /** The source of an imported session; absent for a session of our own. */
   readonly source?: SourceSummary;
   /**
    * The work that a runner could do now: continue the open evaluation, act on a person's decision, carry out a request to resume
-   * (D73), or start with a queued input (D61).
+   *, or start with a queued input.
    */
   readonly work?: 'evaluation' | 'decision' | 'resume' | 'input';
-  /** How many inputs are queued (D61). */
+  /** How many inputs are queued. */
   readonly queued?: number;
   /** How many of them were sent after the evaluation was cancelled: they supersede it. */
   readonly queuedSinceStop?: number;
@@ -41,11 +44,11 @@ export interface SessionSummary {
   readonly stoppedSeq?: number;
   /**
    * When a runner will have work that it does not have now, if nothing happens before. Present while the evaluation waits for a time
-   * (D78), or for a person and an approval can expire: the call is then denied, and the evaluation continues (D67).
+   *, or for a person and an approval can expire: the call is then denied, and the evaluation continues.
    */
   readonly wakeAt?: string;
   /**
-   * The seq of the newest request to cancel the evaluation that no resume has overruled (D73). While the evaluation is suspended, a
+   * The seq of the newest request to cancel the evaluation that no resume has overruled. While the evaluation is suspended, a
    * runner has no work, whatever a person decides about its calls: only an explicit resume continues it.
    */
   readonly cancelRequestSeq?: number;
@@ -55,10 +58,10 @@ export interface SessionSummary {
   readonly usage?: Usage;
   /** When the approval of each waiting call expires; `wakeAt` is the earliest. */
   readonly approvalDeadlines?: ApprovalDeadlines;
-  /** When the suspended evaluation continues by itself, because of a timer (D78). */
+  /** When the suspended evaluation continues by itself, because of a timer. */
   readonly suspendedUntil?: string;
   /**
-   * Present while workers have given up on the session (D79): the error of the last run, and what the summary says without this. A
+   * Present while workers have given up on the session: the error of the last run, and what the summary says without this. A
    * person's next decision, input or request ends it.
    */
   readonly suspended?: SuspendedSession;

@@ -1,4 +1,4 @@
-import type { BuiltInEvent } from '../log/events.ts';
+import type { BuiltInEvent, SessionEvent } from '../log/events.ts';
 
 /**
  * The fields that a summary reads of the events of each type. The fold receives events with these fields only (`SummarizedEvent`), so
@@ -91,4 +91,44 @@ function copied(value: unknown): unknown {
   if (typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)) return value;
   const text: string | undefined = JSON.stringify(value);
   return text === undefined ? undefined : JSON.parse(text);
+}
+
+/**
+ * Whether replacing an event changes the summary of its session, so that the store must fold the summary again from the log. Compares
+ * the fields that `summarizeSession` may read: erasing a message's content changes none of them, and must not cost a fold of a million
+ * events.
+ */
+export function changesSummary(before: SessionEvent, after: SessionEvent): boolean {
+  if (after.seq === 1 && before.at !== after.at) return true; // the session's start time
+  return fieldsRead(before) !== fieldsRead(after);
+}
+
+/** Undefined for an event that is not built in. The type of every other one matters: most of them end a suspension of the session (D79). */
+function fieldsRead(event: SessionEvent): string | undefined {
+  const fields = summaryFields(event.type, event);
+  if (!fields) return undefined;
+  // Whether records were erased is part of a summary, which ones is not.
+  return JSON.stringify([event.type, { ...fields, ...('erased' in fields && { erased: true }) }]);
+}
+
+/**
+ * The events that a person or a program appends without running the session, and that can give a runner work (D61). All other work is
+ * found by the clock: a wake-up that is due, or a holder that died.
+ */
+const MAKES_WORK: ReadonlySet<string> = new Set<BuiltInEvent['type']>([
+  'input/queued',
+  'input/withdrawn',
+  'tool/approved',
+  'tool/denied',
+  'tool/settled',
+  'evaluation/cancel-requested',
+  'evaluation/resume-requested',
+  'evaluation/superseded',
+  'session/resumed',
+  'session/restored',
+]);
+
+/** Whether an append with this event can give a runner work: the store rings its doorbell. */
+export function makesWork({ type }: { readonly type: string }): boolean {
+  return MAKES_WORK.has(type);
 }

@@ -198,9 +198,9 @@ class FollowedEvaluation {
     }
     return open.flatMap(([callId, { name, span, approval, since, attempt }], i): readonly ToolSpan[] => {
       if (span?.outcome === 'running' || approval?.outcome === 'waiting') return [];
-      const place = { from: since.at, fromSeq: since.seq, lane: this.#lanes.length + i };
+      const begun = { from: since.at, fromSeq: since.seq, lane: this.#lanes.length + i };
       return [
-        { kind: 'tool', turn: this.#turn, callId, toolName: name, attempt: attempt + 1, outcome: 'running', ...place },
+        { kind: 'tool', turn: this.#turn, callId, toolName: name, attempt: attempt + 1, outcome: 'running', ...begun },
       ];
     });
   }

@@ -1,4 +1,4 @@
-import { inCallOrder } from '../fold/asked-calls.ts';
+import { AskedCalls, inCallOrder, makesCall } from '../fold/asked-calls.ts';
 import { evaluationMessages } from '../fold/evaluation-messages.ts';
 import {
   type CallState,
@@ -10,7 +10,7 @@ import {
   openChildren,
 } from '../fold/evaluations.ts';
 import type { SessionState } from '../fold/fold.ts';
-import { queuedAfter } from '../fold/inbox.ts';
+import { queuedAfter } from '../fold/session-inputs.ts';
 import { frozen, frozenEach } from '../frozen.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../known-options.ts';
 import type { List } from '../list.ts';
@@ -20,6 +20,7 @@ import {
   type ConversationMessage,
   callKey,
   callsOf,
+  type ToolCall,
   type ToolMessage,
   textOf,
   type UserMessage,
@@ -88,7 +89,7 @@ function pendingCalls(evaluations: List<Evaluation>, evaluation: Evaluation): re
 export interface QueuedInput {
   readonly id: string;
   readonly mode: InputMode;
-  /** Its content. A large part is a reference to external content (D58). */
+  /** Its content. A large part is a reference to external content. */
   readonly content: InputContent;
   readonly at: string;
   /** The position of its event in the log. */
@@ -132,12 +133,13 @@ export interface ConversationTurn {
 export interface TurnCall {
   readonly callId: string;
   readonly name: string;
+  /** By the log: `started` has no result yet, and after a crash its outcome may be unknown. A denied call has failed. */
   readonly status: CallStatus;
   /** The text of its result, if it failed. */
   readonly error?: string;
-  /** When it was started last; the time of the response for a call whose start is not recorded, such as one that only reads. */
+  /** When it was started last. Absent if no start is recorded: it only reads, was denied, or the provider ran it. */
   readonly startedAt?: string;
-  /** From `startedAt` to its result. */
+  /** From its start to its result; from the response, if no start is recorded. */
   readonly durationMs?: number;
 }
 
@@ -159,8 +161,13 @@ function turnsOf(evaluation: Evaluation, starts: ReadonlyMap<string, string>): r
   let userMessages: UserMessage[] = [];
   for (const message of evaluation.messages) {
     if (message.role === 'user') userMessages.push(message);
-    else if (message.role === 'tool') turns.at(-1)?.results.push(message);
-    else if (message.role === 'assistant') {
+    else if (message.role === 'tool') {
+      const { turn, toolCallId } = message;
+      const asked = turns.findLast(
+        ({ assistantMessage: asking }) => asking.turn === turn && makesCall(asking, toolCallId),
+      );
+      (asked ?? turns.at(-1))?.results.push(message);
+    } else if (message.role === 'assistant') {
       turns.push({ userMessages, assistantMessage: message, results: [] });
       userMessages = [];
     }
@@ -172,28 +179,41 @@ function turnsOf(evaluation: Evaluation, starts: ReadonlyMap<string, string>): r
     userMessages,
     assistantMessage,
     toolMessages: inCallOrder(assistantMessage.toolCalls, results),
-    calls: callsOf(assistantMessage).map(({ callId, name }): TurnCall => {
-      const { turn, createdAt } = assistantMessage;
-      const result = results.find(({ toolCallId }) => toolCallId === callId);
-      const started = starts.get(callKey({ evaluationId: evaluation.id, turn, callId }));
-      if (!result) {
-        const open = evaluation.calls.find((call) => call.turn === turn && call.callId === callId);
-        return {
-          callId,
-          name,
-          status: open?.status ?? 'pending',
-          ...(started !== undefined && { startedAt: started }),
-        };
-      }
-      const startedAt = started ?? createdAt;
-      return {
-        ...{ callId, name, status: result.isError ? 'failed' : 'completed' },
-        ...(result.isError && { error: textOf(result) }),
-        startedAt,
-        // Clocks of two processes may differ.
-        durationMs: Math.max(0, Date.parse(result.createdAt) - Date.parse(startedAt)),
-      };
-    }),
+    calls: turnCalls(evaluation, assistantMessage, { results, starts }),
     ...(assistantMessage.providerMetadata && { providerPayload: assistantMessage.providerMetadata }),
   }));
+}
+
+function turnCalls(
+  evaluation: Evaluation,
+  response: AssistantMessage,
+  given: { readonly results: readonly ToolMessage[]; readonly starts: ReadonlyMap<string, string> },
+): readonly TurnCall[] {
+  const { turn, createdAt } = response;
+  const asked = new AskedCalls<ToolMessage>(callsOf(response));
+  for (const result of given.results) asked.answer(result.toolCallId, result);
+  return (response.toolCalls ?? []).map((call): TurnCall => {
+    const { callId, name, providerExecuted } = call;
+    if (providerExecuted) return { callId, name, ...endAtProvider(providerExecuted) };
+    const startedAt = given.starts.get(callKey({ evaluationId: evaluation.id, turn, callId }));
+    const started = startedAt !== undefined && { startedAt };
+    const result = asked.results[asked.calls.indexOf(call)];
+    if (!result) {
+      const open = evaluation.calls.find((other) => other.turn === turn && other.callId === callId);
+      // The log of an earlier turn may have a start without a result: its evaluation was superseded, or another agent's.
+      return { callId, name, status: open?.status ?? (started ? 'started' : 'pending'), ...started };
+    }
+    // Clocks of two processes may differ.
+    const durationMs = Math.max(0, Date.parse(result.createdAt) - Date.parse(startedAt ?? createdAt));
+    const end = result.isError
+      ? { status: 'failed' as const, error: textOf(result) }
+      : { status: 'completed' as const };
+    return { callId, name, ...end, ...started, durationMs };
+  });
+}
+
+/** How a call ended that the provider ran: its result is part of the response. */
+function endAtProvider(call: NonNullable<ToolCall['providerExecuted']>): Pick<TurnCall, 'status' | 'error'> {
+  if (!call.isError) return { status: 'completed' };
+  return { status: 'failed', error: typeof call.result === 'string' ? call.result : JSON.stringify(call.result) };
 }

@@ -34,7 +34,7 @@ export function arrange(messages: readonly ConversationMessage[], origin: Origin
   };
   for (let position = 0; position < system; position++) putBack(position);
   if (![...kept.values()].flat().some((message) => message.role !== 'system' && !isBlank(message))) {
-    putBack(origin.newestSaid());
+    putBack(origin.newestWithContent());
   }
   const order = [...kept.keys()].sort((a, b) => a - b);
   const head = order.filter((position) => position < system);

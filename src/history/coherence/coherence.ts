@@ -1,11 +1,16 @@
 import type { ConversationMessage } from '../../core/log/messages.ts';
 import { isBlank } from '../../formats/message-parts.ts';
 import { pairCalls } from '../../formats/pair-calls.ts';
-import { findBreaches, type Provider, type ProviderViolation, repairFor } from '../../formats/provider-rules.ts';
+import {
+  beginsSigned,
+  findBreaches,
+  type Provider,
+  type ProviderViolation,
+  repairFor,
+} from '../../formats/provider-rules.ts';
 import { isAddition, isVersionOf, Origin } from '../origin.ts';
 import { arrange } from './arrange-messages.ts';
-import { MessageIndex } from './message-index.ts';
-import { pairingViolations } from './pairing-violations.ts';
+import { MessageIndex, pairingViolations } from './message-index.ts';
 
 /**
  * Whether a provider could read a list of messages: each call has its result, each result its call, in call order, directly
@@ -52,14 +57,14 @@ export interface RepairOptions extends CoherenceOptions {
   readonly provider?: Provider;
 }
 
-/** Checks pairing and order and, against `original`, that nothing was moved, invented or lost that must stay (D32). */
+/** Checks pairing and order and, against `original`, that nothing was moved, invented or lost that must stay. */
 export function checkCoherence(messages: readonly ConversationMessage[], options: CoherenceOptions = {}): Coherence {
   return check(messages, options.original && new Origin(options.original));
 }
 
 /**
  * Returns the messages made coherent, deterministically, and what had to be repaired. With nothing to repair it returns the same
- * array. What was dropped stays dropped; a call whose result was dropped gets a short placeholder (D65).
+ * array. What was dropped stays dropped; a call whose result was dropped gets a short placeholder.
  */
 export function repairCoherence(
   messages: readonly ConversationMessage[],
@@ -77,8 +82,40 @@ export function repairCoherence(
   };
 }
 
+/** Other properties of the request. */
+interface CanSendOptions {
+  /** The request asks for extended thinking. */
+  readonly thinking?: boolean;
+}
+
+/**
+ * Whether a provider would take these messages: pairing, order, ids, empty content and signatures, by the rules of OpenAI's chat
+ * API or Anthropic's messages API. Each violation says what `repairCoherence(messages, { provider })` does about it.
+ */
+export function canSend(
+  messages: readonly ConversationMessage[],
+  provider: Provider,
+  options: CanSendOptions = {},
+): { readonly ok: boolean; readonly violations: readonly (Violation | ProviderViolation)[] } {
+  const thoughts = options.thinking && provider === 'anthropic' ? missingThoughts(messages) : [];
+  const breaches = [...findBreaches(messages, provider), ...thoughts];
+  const violations = withBreaches(checkCoherence(messages).violations, breaches);
+  return { ok: violations.length === 0, violations };
+}
+
+/** With thinking, every turn since the newest user message must start with its thought. No repair can invent one. */
+function missingThoughts(messages: readonly ConversationMessage[]): readonly ProviderViolation[] {
+  const asked = messages.findLastIndex(({ role }) => role === 'user');
+  const repair = 'none: send this request without thinking';
+  return messages.flatMap((message, index) =>
+    index > asked && message.role === 'assistant' && !beginsSigned(message)
+      ? { code: 'reasoning-missing' as const, index, repair }
+      : [],
+  );
+}
+
 /** Both kinds of violation by index, each place once. */
-export function withBreaches(
+function withBreaches(
   violations: readonly Violation[],
   breaches: readonly ProviderViolation[],
 ): readonly (Violation | ProviderViolation)[] {
@@ -145,7 +182,7 @@ function checkOrigin(messages: readonly ConversationMessage[], origin: Origin, v
       violations.push({ code: 'system-lost', index, repair: 'the leading system message is put back' });
     }
   }
-  if (origin.newestSaid() >= 0 && !messages.some((message) => message.role !== 'system' && !isBlank(message))) {
+  if (origin.newestWithContent() >= 0 && !messages.some((message) => message.role !== 'system' && !isBlank(message))) {
     const repair = 'no user or assistant message is left: the newest one is put back';
     violations.push({ code: 'empty-content', index: messages.length, repair });
   }

@@ -4,6 +4,7 @@ import { isBlank } from '../../formats/message-parts.ts';
 import type { TokenEstimator } from '../estimate-tokens.ts';
 import type { Preserve } from '../history-manager.ts';
 import { countTokens } from '../token-counts.ts';
+import type { Violation } from './coherence.ts';
 
 /**
  * A conversation in atomic groups (D31): an assistant message and its results are one, every other message is one of its own.
@@ -108,25 +109,12 @@ export class MessageIndex {
    * the one that started the evaluation (D61), the newest system message, the newest group, what was added, and what `preserve` names.
    */
   fixedGroups(preserve: Preserve | undefined): readonly number[] {
-    const fixed = this.#head();
-    addAfter(fixed, this.groups - 1);
-    return preserve || this.additions.length > 0 ? this.#alsoPreserved(fixed, preserve ?? {}) : fixed;
-  }
-
-  /** What is fixed before the newest group. */
-  #head(): number[] {
     const { firstUser, beganUser, newestUser, newestSystem } = this;
     const fixed: number[] = [];
     for (let group = 0; group < this.leading; group++) fixed.push(group);
-    // Ascending, wherever the newest system message stands, and each once.
-    if (newestSystem < firstUser) addAfter(fixed, newestSystem);
-    addAfter(fixed, firstUser);
-    if (newestSystem < beganUser) addAfter(fixed, newestSystem);
-    addAfter(fixed, beganUser);
-    if (newestSystem < newestUser) addAfter(fixed, newestSystem);
-    addAfter(fixed, newestUser);
-    addAfter(fixed, newestSystem);
-    return fixed;
+    for (const group of [firstUser, beganUser, newestUser, newestSystem].sort((a, b) => a - b)) addAfter(fixed, group);
+    addAfter(fixed, this.groups - 1);
+    return preserve || this.additions.length > 0 ? this.#alsoPreserved(fixed, preserve ?? {}) : fixed;
   }
 
   #alsoPreserved(fixed: readonly number[], preserve: Preserve): readonly number[] {
@@ -189,7 +177,7 @@ export class MessageIndex {
     if (asking.answered === asking.calls.length) {
       if (this.flawed.get(asking.group) !== EMPTY) this.flawed.delete(asking.group);
     } else {
-      this.flawed.set(asking.group, { kind: 'unanswered', missing: asking.missing() });
+      this.flawed.set(asking.group, { kind: 'open', missing: asking.missing() });
     }
   }
 
@@ -215,7 +203,7 @@ export class MessageIndex {
 }
 
 /** Why a group cannot be sent as it is. */
-type Flaw = { readonly kind: 'empty' } | { readonly kind: 'unanswered'; readonly missing: readonly ToolCall[] };
+type Flaw = { readonly kind: 'empty' } | { readonly kind: 'open'; readonly missing: readonly ToolCall[] };
 
 /** A result without a call. */
 interface Stray {
@@ -253,4 +241,43 @@ interface PinnedGroups {
   /** The first group that was not looked at. */
   next: number;
   readonly groups: number[];
+}
+
+/** A violation of pairing, and the group of the index that it concerns: -1 for a result that comes before every group. */
+interface PairingViolation extends Violation {
+  readonly group: number;
+}
+
+/**
+ * The calls without a result, results without a call, results out of order and empty messages of a conversation. The index finds
+ * them as it grows, so that a check of a list and the repairs of a request name the same violations.
+ */
+export function pairingViolations(index: MessageIndex): readonly PairingViolation[] {
+  const { flawed, strays, late, messages, starts } = index;
+  const violations: PairingViolation[] = [];
+  for (const { position, group, again } of strays) {
+    const repair = again ? 'the first result stays, this one is left out' : 'the result is left out';
+    const code = again ? 'duplicate-result' : 'result-without-call';
+    violations.push({ code, index: position, group, ...callOf(messages[position]), repair });
+  }
+  for (const { position, group } of late) {
+    const repair = 'the result is moved behind its call, in call order';
+    violations.push({ code: 'result-out-of-order', index: position, group, ...callOf(messages[position]), repair });
+  }
+  for (const [group, flaw] of flawed) {
+    const position = starts[group] as number;
+    if (flaw.kind === 'empty') {
+      violations.push({ code: 'empty-content', index: position, group, repair: 'the empty message is left out' });
+      continue;
+    }
+    const repair = 'a placeholder takes the place of its result, or says that none was recorded';
+    for (const { callId } of flaw.missing) {
+      violations.push({ code: 'call-without-result', index: position, group, callId, repair });
+    }
+  }
+  return violations;
+}
+
+function callOf(result: ConversationMessage | undefined): { readonly callId?: string } {
+  return result?.role === 'tool' ? { callId: result.toolCallId } : {};
 }

@@ -45,7 +45,7 @@ export interface RebuiltRequest {
   readonly context: CurationContext;
 }
 
-/** Builds requests again from a log, one after the other, oldest first (D35). Only the newest one is held in memory. */
+/** Builds requests again from a log, one after the other, oldest first. Only the newest one is held in memory. */
 export function* rebuildRequests(options: RebuildOptions): Generator<RebuiltRequest, void> {
   const { messages, requests, log, limits } = options;
   const positions = new Map(messages.map(({ id }, position) => [id, position]));

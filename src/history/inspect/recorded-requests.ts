@@ -26,18 +26,11 @@ export interface RecordedRequest {
   readonly refused: readonly HistoryCurated[];
 }
 
-/** A summary that requests after it may use. */
-export interface RecordedSummary {
-  readonly evaluationId: string;
-  readonly seq: number;
-  readonly key: string;
-  readonly text: string;
-}
-
 /** Collects the requests of some evaluations from a log, event by event. */
 export class RequestLog {
   readonly #requests = new Map<string, RecordedRequest[]>();
-  readonly #summaries: RecordedSummary[] = [];
+  /** Summaries that requests after them may use. */
+  readonly #summaries: { readonly seq: number; readonly key: string; readonly text: string }[] = [];
   readonly #erased = new Map<string, number>();
   readonly #evaluations: ReadonlySet<string>;
   /** Per evaluation: its newest time, and the choices that were recorded for its next response. */
@@ -66,21 +59,19 @@ export class RequestLog {
     }
     if (event.type === 'history/summarized') {
       const { seq, key, text } = event as { readonly seq: number; readonly key: string; readonly text: string };
-      this.#summaries.push({ evaluationId, seq, key, text });
+      this.#summaries.push({ seq, key, text });
     }
     if (event.type === 'message/recorded' && isResponse(event)) {
       const { message, usage, model, finishReason } = event;
       const requests = this.#requests.get(evaluationId) ?? [];
       const { curated } = open;
       requests.push({
-        ...{
-          evaluationId,
-          turn: message.turn,
-          messageId: message.id,
-          seq: event.seq,
-          at: event.at,
-          after: open.newest,
-        },
+        evaluationId,
+        turn: message.turn,
+        messageId: message.id,
+        seq: event.seq,
+        at: event.at,
+        after: open.newest,
         ...(model !== undefined && { model }),
         ...(usage && { usage }),
         ...(finishReason !== undefined && { finishReason }),

@@ -52,7 +52,7 @@ export interface ReplayOptions extends Pick<CurateRequestOptions, 'estimator'> {
 
 /**
  * Runs a manager over a recorded conversation, a session's or a list of messages, and reports what each request would have held, its
- * tokens and how much of the prompt cache it would have kept. The requests are those that the loop would have sent (D35).
+ * tokens and how much of the prompt cache it would have kept. The requests are those that the loop would have sent.
  */
 export function replayCuration(
   source: SessionView | readonly ConversationMessage[],
@@ -65,16 +65,16 @@ export function replayCuration(
   for (const { messages, own, context, continues } of conversationsOf(source, options)) {
     let previous = continues === undefined ? undefined : newest.get(continues);
     const grown: ConversationMessage[] = [];
-    for (const [position, answer] of messages.entries()) {
-      if (answer.role === 'assistant' && own(answer)) {
-        const asked = { ...options, context, history, messages: grown };
-        const next = curateRequest({ ...asked, ...(previous && { previous }) });
+    for (const [position, response] of messages.entries()) {
+      if (response.role === 'assistant' && own(response)) {
+        const given = { ...options, context, history, messages: grown };
+        const next = curateRequest({ ...given, ...(previous && { previous }) });
         if (previous) shares.push(next.record.prefixKept);
-        requests.push(describe(answer, next, previous, { ...asked, messages }, position));
-        newest.set(answer.evaluationId, next);
+        requests.push(describe(response, next, previous, { ...given, messages }, position));
+        newest.set(response.evaluationId, next);
         previous = next;
       }
-      grown.push(answer);
+      grown.push(response);
     }
   }
   const sum = (of: (request: ReplayedRequest) => number): number => requests.reduce((total, one) => total + of(one), 0);
@@ -93,28 +93,28 @@ export function replayCuration(
 }
 
 function describe(
-  answer: ConversationMessage,
+  response: ConversationMessage,
   request: CuratedRequest,
   previous: CuratedRequest | undefined,
-  asked: CurateRequestOptions,
+  given: CurateRequestOptions,
   position: number,
 ): ReplayedRequest {
   const { strategy, originalCount, curatedCount, estimatedTokens, prefixKept, repairs = [] } = request.record;
-  const counter = TokenCounter.of(asked.estimator ?? estimateTokens);
+  const counter = TokenCounter.of(given.estimator ?? estimateTokens);
   const cached = previous ? Math.round(prefixKept * previous.messages.length) : 0;
   return {
     ...{ strategy, originalCount, curatedCount, estimatedTokens, prefixKept, repairs, needs: request.needs },
-    evaluationId: answer.evaluationId,
-    turn: answer.turn,
+    evaluationId: response.evaluationId,
+    turn: response.turn,
     cachedTokens: request.messages.slice(0, cached).reduce((sum, message) => sum + counter.count(message), 0),
-    messages: () => curateRequest({ ...asked, messages: asked.messages.slice(0, position) }).messages,
+    messages: () => curateRequest({ ...given, messages: given.messages.slice(0, position) }).messages,
   };
 }
 
 interface RecordedConversation {
   readonly messages: readonly ConversationMessage[];
   /** Whether a response is one of those whose requests are replayed. */
-  readonly own: (answer: ConversationMessage) => boolean;
+  readonly own: (response: ConversationMessage) => boolean;
   readonly context: Omit<CurationContext, 'previous'>;
   readonly continues?: string;
 }
@@ -124,7 +124,8 @@ function conversationsOf(
   { context = {}, evaluationId }: ReplayOptions,
 ): readonly RecordedConversation[] {
   if (!('state' in source)) {
-    const own = (answer: ConversationMessage): boolean => (evaluationId ?? answer.evaluationId) === answer.evaluationId;
+    const own = (response: ConversationMessage): boolean =>
+      (evaluationId ?? response.evaluationId) === response.evaluationId;
     return [{ messages: source, own, context }];
   }
   const { record } = source.state;
@@ -132,7 +133,7 @@ function conversationsOf(
     .filter((one) => (evaluationId === undefined ? one.conversationId === 'main' : one.id === evaluationId))
     .map((evaluation) => ({
       messages: evaluationMessages(record, evaluation),
-      own: (answer) => answer.evaluationId === evaluation.id,
+      own: (response) => response.evaluationId === evaluation.id,
       context: { session: source, summaries: evaluationSummaries(record, evaluation), ...context },
       ...(evaluation.continues !== undefined && { continues: evaluation.continues }),
     }));

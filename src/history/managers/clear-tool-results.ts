@@ -1,8 +1,8 @@
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
-import type { ConversationMessage } from '../../core/log/messages.ts';
 import type { BuiltInManager } from '../history-manager.ts';
-import { lowMark } from './sliding-window.ts';
-import { foldedGroups, managerOf, wholeNumber } from './stage.ts';
+import { windowOf } from './sliding-window.ts';
+import { foldedGroups, managerOf } from './stage.ts';
+import { resultsOf } from './truncate-tool-results.ts';
 import { reshape, type Shape, type View } from './view.ts';
 
 /** How many results stay. */
@@ -25,22 +25,14 @@ const KNOWN: KnownOptions<ClearToolResultsOptions> = { size: true, low: true, no
  */
 export function clearToolResults(options: ClearToolResultsOptions): BuiltInManager {
   refuseUnknownOptions('clearToolResults', options, KNOWN);
-  const { note = '[old result cleared]', tools } = options;
-  const size = wholeNumber('clearToolResults size', options.size);
-  const low = lowMark('clearToolResults', options.low, size);
-  const only = tools && new Set(tools);
-  const cleared = new WeakMap<ConversationMessage, ConversationMessage>();
-  const clear = (message: ConversationMessage): ConversationMessage => {
-    if (message.role !== 'tool' || (only && !only.has(message.toolName))) return message;
-    const known = cleared.get(message);
-    if (known) return known;
-    if (message.content.every((part) => part.type === 'text') && textLength(message) <= note.length) return message;
-    const result: ConversationMessage = { ...message, content: note === '' ? [] : [{ type: 'text', text: note }] };
-    cleared.set(message, result);
-    return result;
-  };
+  const { note = '[old result cleared]' } = options;
+  const { size, low, marks } = windowOf('clearToolResults', options);
+  const clear = resultsOf(options.tools, (result) => {
+    const length = result.content.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : Infinity), 0);
+    return length <= note.length ? result : { ...result, content: note === '' ? [] : [{ type: 'text', text: note }] };
+  });
   return managerOf({
-    name: low === size ? `clear-tool-results(${size})` : `clear-tool-results(${size}, low ${low})`,
+    name: `clear-tool-results(${marks})`,
     apply(view, { context }) {
       const holding = view.whole ? view.index.withResults : groupsWithResults(view);
       const dropped = foldedGroups(holding.length, size, low);
@@ -52,10 +44,6 @@ export function clearToolResults(options: ClearToolResultsOptions): BuiltInManag
       return { view: reshape(view, shape, false) };
     },
   });
-}
-
-function textLength(message: ConversationMessage): number {
-  return message.content.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
 }
 
 function groupsWithResults(view: View): readonly number[] {

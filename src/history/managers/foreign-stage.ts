@@ -63,14 +63,14 @@ function ask(
   context: CurationContext,
   name: string,
 ): Curation {
-  const answer: unknown =
+  const output: unknown =
     typeof history === 'function' ? history(messages, context) : history.curate(messages, context);
-  if (Array.isArray(answer)) return { messages: answer };
-  if (typeof answer === 'object' && answer !== null && 'messages' in answer && Array.isArray(answer.messages)) {
-    return answer as Curation;
+  if (Array.isArray(output)) return { messages: output };
+  if (typeof output === 'object' && output !== null && 'messages' in output && Array.isArray(output.messages)) {
+    return output as Curation;
   }
   // A promise is not awaited; its rejection is ignored.
-  for (const late of [answer, (answer as { readonly messages?: unknown } | null)?.messages]) {
+  for (const late of [output, (output as { readonly messages?: unknown } | null)?.messages]) {
     if (late instanceof Promise) late.catch(() => {});
   }
   const advice = 'return an array of messages or { messages }, and not a promise';
@@ -98,12 +98,12 @@ interface OutputRepair {
 
 function repairOutput(
   view: View,
-  answer: readonly unknown[],
+  output: readonly unknown[],
   { origin, repairs, context }: OutputRepair,
 ): readonly ConversationMessage[] {
   const messages: ConversationMessage[] = [];
   const asked = origin.messages.findLastIndex((message) => message.role === 'user' && !message.synthetic);
-  for (const one of answer) {
+  for (const one of output) {
     const message = sanitizeMessage(one, origin);
     if (!message) {
       repairs.push({ code: 'invented', repair: 'what is not a recorded message is left out' });
@@ -158,7 +158,7 @@ function lostGroups(
   { preserve }: CurationContext,
 ): readonly Lost[] {
   const { index } = view;
-  const said = new Map(messages.filter((message) => !isBlank(message)).map((message) => [message.id, message]));
+  const withContent = new Map(messages.filter((message) => !isBlank(message)).map((message) => [message.id, message]));
   const opening = messages.find((message) => message.role !== 'system');
   const pinned = new Set(preserve && index.fixedGroups(preserve));
   for (const group of index.fixedGroups(undefined)) pinned.delete(group);
@@ -166,10 +166,11 @@ function lostGroups(
   for (const group of index.fixedGroups(preserve)) {
     const newest = group === index.groups - 1;
     const [first] = messagesOf(view, group, true);
-    const sent = first && said.get(first.id);
+    const sent = first && withContent.get(first.id);
     const complete = sent && (!newest || callsOf(sent).length === callsOf(first).length);
     const isPinned = pinned.has(group);
-    if (!first || (complete && !(isPinned && messagesOf(view, group, true).some(({ id }) => !said.has(id))))) continue;
+    if (!first || (complete && !(isPinned && messagesOf(view, group, true).some(({ id }) => !withContent.has(id)))))
+      continue;
     if (newest) lost.push({ group, code: 'newest-lost', why: 'the newest group' });
     else if (isPinned) lost.push({ group, code: 'pinned-lost', why: 'what is pinned' });
     else if (group === index.newestUser) lost.push({ group, code: 'newest-lost', why: 'the newest user message' });

@@ -1,19 +1,20 @@
+import { HoldfastError } from '../../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import type { ConversationMessage } from '../../core/log/messages.ts';
 import type { MessageIndex } from '../coherence/message-index.ts';
 import type { BuiltInManager } from '../history-manager.ts';
-import { lowMark } from './sliding-window.ts';
-import { managerOf, wholeNumber } from './stage.ts';
+import { windowOf } from './sliding-window.ts';
+import { managerOf } from './stage.ts';
 import { keepOnly, type View } from './view.ts';
 import { messagesOf } from './view-messages.ts';
 
 /** How much stays, and what matters. */
 export interface KeepImportantOptions {
-  /** The most groups to send, beside those that always are (D31). */
+  /** The most groups to send, beside those that always are. */
   readonly size: number;
   /** How many are left when there are more: below `size` they are dropped in batches and the prompt cache holds in between. */
   readonly low?: number;
-  /** How much a group matters. Asked once for each; not a number counts as least. Of equals the newer stays. */
+  /** How much a group matters, as a number. Called once for each group. Of equals the newer stays. */
   readonly score: (group: readonly ConversationMessage[]) => number;
 }
 
@@ -23,10 +24,9 @@ const KNOWN: KnownOptions<KeepImportantOptions> = { size: true, low: true, score
 export function keepImportant(options: KeepImportantOptions): BuiltInManager {
   refuseUnknownOptions('keepImportant', options, KNOWN);
   const { score } = options;
-  const size = wholeNumber('keepImportant size', options.size);
-  const low = lowMark('keepImportant', options.low, size);
+  const { size, low, marks } = windowOf('keepImportant', options);
   return managerOf({
-    name: low === size ? `keep-important(${size})` : `keep-important(${size}, low ${low})`,
+    name: `keep-important(${marks})`,
     apply(view, { context, state }) {
       const ranking = rank(view, { size, low, score }, state);
       if (!ranking.dropped) return { view, state: ranking };
@@ -68,8 +68,7 @@ function rank(view: View, options: Required<KeepImportantOptions>, state: unknow
   for (const { from, to } of view.pieces) {
     for (let group = Math.max(from, known?.next ?? 0); group < to && group < settled; group++) {
       if (isFixedForever(view.index, group)) continue;
-      const value = score(messagesOf(view, group));
-      kept = [...kept, { group, score: Number.isNaN(Number(value)) ? Number.NEGATIVE_INFINITY : value }];
+      kept = [...kept, { group, score: scoreOf(messagesOf(view, group), score) }];
       if (kept.length > size) {
         kept = best(kept, low);
         dropped = true;
@@ -77,6 +76,19 @@ function rank(view: View, options: Required<KeepImportantOptions>, state: unknow
     }
   }
   return { index: view.index, next: settled, kept, dropped };
+}
+
+/** Not a number would sort anywhere: which groups are sent would be chance. */
+function scoreOf(group: readonly ConversationMessage[], score: KeepImportantOptions['score']): number {
+  const value: unknown = score(group);
+  if (typeof value === 'number' && !Number.isNaN(value)) return value;
+  if (value instanceof Promise) value.catch(() => {}); // its rejection is ignored
+  const returned =
+    typeof value === 'object' ? 'an object or a promise' : typeof value === 'string' ? `"${value}"` : String(value);
+  throw new HoldfastError(
+    'INVALID_ARGUMENT',
+    `keepImportant: score returned ${returned} for the group of message ${group[0]?.id}; return a number, higher for what matters more`,
+  );
 }
 
 /** The leading system messages, the first user message and what was added take no place from others. */

@@ -13,7 +13,7 @@ export interface ObservedCuration {
 }
 
 /**
- * Reports to a listener what a manager does, for use outside the loop: inside, every request has its `history/curated` event (D33).
+ * Reports to a listener what a manager does, for use outside the loop: inside, every request has its `history/curated` event.
  * Errors that the listener throws are ignored: the output is the manager's.
  */
 export function observe(history: History, listener: (curation: ObservedCuration) => void): BuiltInManager {

@@ -1,4 +1,5 @@
 import type { ContentPart, ConversationMessage, ToolCall } from '../../core/log/messages.ts';
+import { placeBeside } from '../../formats/message-parts.ts';
 import type { Origin } from '../origin.ts';
 
 /**
@@ -6,9 +7,9 @@ import type { Origin } from '../origin.ts';
  * message keeps everything but its content, which may be shorter, and its calls, which may be fewer. Anything that is neither
  * recorded nor a well-formed addition comes back as undefined.
  */
-export function sanitizeMessage(answer: unknown, origin: Origin): ConversationMessage | undefined {
-  if (typeof answer !== 'object' || answer === null) return undefined;
-  const given = answer as Partial<ConversationMessage> & { readonly toolCalls?: unknown };
+export function sanitizeMessage(output: unknown, origin: Origin): ConversationMessage | undefined {
+  if (typeof output !== 'object' || output === null) return undefined;
+  const given = output as Partial<ConversationMessage> & { readonly toolCalls?: unknown };
   const recorded =
     typeof given.id === 'string' ? origin.messages[origin.positionOf(given as ConversationMessage)] : undefined;
   if (recorded === given) return recorded;
@@ -44,20 +45,8 @@ function addition(
   if (synthetic !== true || typeof id !== 'string' || (role !== 'user' && role !== 'assistant' && role !== 'system')) {
     return undefined;
   }
-  const base = origin.messages.at(-1);
-  return {
-    id,
-    role,
-    synthetic,
-    content: partsFor(role, content),
-    evaluationId: base?.evaluationId ?? '',
-    conversationId: base?.conversationId ?? 'main',
-    sequence: base?.sequence ?? 0,
-    turn: 0,
-    promptNs: base?.promptNs ?? '',
-    promptKey: base?.promptKey ?? '',
-    createdAt: base?.createdAt ?? '',
-  } as ConversationMessage;
+  const place = placeBeside(origin.messages.at(-1));
+  return { ...place, id, role, content: partsFor(role, content) } as ConversationMessage;
 }
 
 /** What a message of this role may hold: only an assistant thinks, and instructions are text. */

@@ -6,7 +6,7 @@ import { dropBefore } from './view.ts';
 
 /** How wide the window is. */
 export interface SlidingWindowOptions {
-  /** The most groups to send, beside those that always are (D31). */
+  /** The most groups to send, beside those that always are. */
   readonly size: number;
   /**
    * What is left when the window is full. Below `size` the window folds: it grows to `size`, drops to `low` and grows again,
@@ -20,15 +20,14 @@ const KNOWN: KnownOptions<SlidingWindowOptions> = { size: true, low: true };
 
 /**
  * Sends the newest groups: an assistant message and its results are one group, every other message is one. The leading system,
- * first user, newest user and newest system messages, the user message that started the evaluation (D61) and the newest group are
- * always sent; `size: 0` sends just those (D31).
+ * first user, newest user and newest system messages, the user message that started the evaluation and the newest group are
+ * always sent; `size: 0` sends just those.
  */
 export function slidingWindow(options: SlidingWindowOptions): BuiltInManager {
   refuseUnknownOptions('slidingWindow', options, KNOWN);
-  const size = wholeNumber('slidingWindow size', options.size);
-  const low = lowMark('slidingWindow', options.low, size);
+  const { size, low, marks } = windowOf('slidingWindow', options);
   return managerOf({
-    name: low === size ? `sliding-window(${size})` : `sliding-window(${size}, low ${low})`,
+    name: `sliding-window(${marks})`,
     apply(view, { context }) {
       const { leading } = view.index;
       const dropped = foldedGroups(view.count - leading, size, low);
@@ -38,11 +37,14 @@ export function slidingWindow(options: SlidingWindowOptions): BuiltInManager {
   });
 }
 
-/** The low watermark of a window: a whole number up to its size. */
-export function lowMark(manager: string, low: number | undefined, size: number): number {
-  if (low === undefined) return size;
+/** The checked marks of a window, and how a manager's name shows them. `low` is `size` unless given. */
+export function windowOf(
+  manager: string,
+  { size, low = size }: SlidingWindowOptions,
+): Required<SlidingWindowOptions> & { readonly marks: string } {
+  wholeNumber(`${manager} size`, size);
   wholeNumber(`${manager} low`, low);
-  if (low <= size) return low;
+  if (low <= size) return { size, low, marks: low === size ? `${size}` : `${size}, low ${low}` };
   throw new HoldfastError(
     'INVALID_ARGUMENT',
     `${manager} low is ${low}, above its size of ${size}; give ${size} or less`,

@@ -31,20 +31,32 @@ export interface Strategy {
 
 type FieldKind = 'number' | 'text' | 'names';
 
-/** The options that a manager takes from JSON. The managers check ranges themselves. */
-const FIELDS: { readonly [M in StrategyStep['manager']]: Readonly<Record<string, FieldKind>> } = {
-  passthrough: {},
-  slidingWindow: { size: 'number', low: 'number' },
-  truncateToolResults: { maxLength: 'number', suffix: 'text', tools: 'names' },
-  clearToolResults: { size: 'number', low: 'number', note: 'text', tools: 'names' },
-  tokenBudget: { max: 'number', low: 'number' },
+/** A manager that JSON may name: what it is called in events, the options that it takes from JSON, and how it is made. It checks ranges itself. */
+interface ListedManager {
+  readonly name: string;
+  readonly fields: Readonly<Record<string, FieldKind>>;
+  readonly make: (options: never) => BuiltInManager;
+}
+
+const WINDOW = { size: 'number', low: 'number' } as const;
+const MANAGERS: { readonly [M in StrategyStep['manager']]: ListedManager } = {
+  passthrough: { name: 'passthrough', fields: {}, make: passthrough },
+  slidingWindow: { name: 'sliding-window', fields: WINDOW, make: slidingWindow },
+  truncateToolResults: {
+    name: 'truncate-tool-results',
+    fields: { maxLength: 'number', suffix: 'text', tools: 'names' },
+    make: truncateToolResults,
+  },
+  clearToolResults: {
+    name: 'clear-tool-results',
+    fields: { ...WINDOW, note: 'text', tools: 'names' },
+    make: clearToolResults,
+  },
+  tokenBudget: { name: 'token-budget', fields: { max: 'number', low: 'number' }, make: tokenBudget },
   summarize: {
-    size: 'number',
-    low: 'number',
-    ahead: 'number',
-    instructions: 'text',
-    maxTokens: 'number',
-    preamble: 'text',
+    name: 'summarize',
+    fields: { ...WINDOW, ahead: 'number', instructions: 'text', maxTokens: 'number', preamble: 'text' },
+    make: summarize,
   },
 };
 
@@ -68,37 +80,20 @@ function managerOfStep(value: unknown, position: number): BuiltInManager {
   const at = `steps[${position}]`;
   if (!isRecord(value)) throw invalid(`${at} must be an object such as { "manager": "slidingWindow", "size": 20 }`);
   const { manager, ...options } = value;
-  if (typeof manager !== 'string' || !Object.hasOwn(FIELDS, manager)) {
-    throw invalid(`${at}.manager must be one of ${Object.keys(FIELDS).join(', ')}`);
+  if (typeof manager !== 'string' || !Object.hasOwn(MANAGERS, manager)) {
+    throw invalid(`${at}.manager must be one of ${Object.keys(MANAGERS).join(', ')}`);
   }
-  const fields = FIELDS[manager as StrategyStep['manager']];
+  const { fields, make } = MANAGERS[manager as StrategyStep['manager']];
   for (const [name, option] of Object.entries(options)) {
     const kind = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    if (!kind) throw invalid(`${at}: ${manager} has no option ${quoted(name)}; it has: ${listed(Object.keys(fields))}`);
+    if (!kind) {
+      const known = Object.keys(fields).join(', ') || 'none';
+      throw invalid(`${at}: ${manager} has no option ${quoted(name)}; it has: ${known}`);
+    }
     const problem = fieldProblem(option, kind);
     if (problem) throw invalid(`${at}.${name} must be ${problem}`);
   }
-  const step = value as unknown as StrategyStep;
-  switch (step.manager) {
-    case 'passthrough':
-      return passthrough();
-    case 'slidingWindow':
-      return slidingWindow(optionsOf(step));
-    case 'truncateToolResults':
-      return truncateToolResults(optionsOf(step));
-    case 'clearToolResults':
-      return clearToolResults(optionsOf(step));
-    case 'tokenBudget':
-      return tokenBudget(optionsOf(step));
-    case 'summarize':
-      return summarize(optionsOf(step));
-    default:
-      throw invalid(`${at} is no step: ${String(step satisfies never)}`);
-  }
-}
-
-function optionsOf<Step extends StrategyStep>({ manager: _, ...options }: Step): Omit<Step, 'manager'> {
-  return options;
+  return make(options as never);
 }
 
 function fieldProblem(value: unknown, kind: FieldKind): string | undefined {
@@ -113,15 +108,6 @@ function fieldProblem(value: unknown, kind: FieldKind): string | undefined {
   return fits ? undefined : `a list of at most ${MAX_NAMES} names of tools`;
 }
 
-const NAMES: Readonly<Record<string, StrategyStep['manager']>> = {
-  passthrough: 'passthrough',
-  'sliding-window': 'slidingWindow',
-  'truncate-tool-results': 'truncateToolResults',
-  'clear-tool-results': 'clearToolResults',
-  'token-budget': 'tokenBudget',
-  summarize: 'summarize',
-};
-
 /**
  * The strategy that a recorded name describes, such as `truncate-tool-results(1000) + sliding-window(20, low 10)`; undefined for a manager
  * that is not built in or whose options are code. A name has only the numbers: a strategy with other texts, tools or shares rebuilds
@@ -131,39 +117,27 @@ export function strategyFromName(name: string): Strategy | undefined {
   const steps: StrategyStep[] = [];
   for (const part of name.split(' + ')) {
     const [, kind = '', numbers = ''] = /^([a-z-]+)(?:\(([^()]*)\))?$/.exec(part) ?? [];
-    const manager = Object.hasOwn(NAMES, kind) ? NAMES[kind] : undefined;
-    const options = manager && optionsFromName(manager, numbers);
-    if (!manager || !options) return undefined;
+    const [manager, listed] = Object.entries(MANAGERS).find(([, { name }]) => name === kind) ?? [];
+    const options = listed && optionsFromName(listed, numbers);
+    if (!options) return undefined;
     steps.push({ manager, ...options } as unknown as StrategyStep);
   }
   return steps.length <= MAX_STEPS ? { steps } : undefined;
 }
 
-function optionsFromName(
-  manager: StrategyStep['manager'],
-  numbers: string,
-): Readonly<Record<string, number>> | undefined {
+function optionsFromName({ fields }: ListedManager, numbers: string): Readonly<Record<string, number>> | undefined {
+  const [first] = Object.keys(fields); // stands in the name without a label
   const options: Record<string, number> = {};
   for (const text of numbers === '' ? [] : numbers.split(', ')) {
-    const [, label = firstOption(manager), digits = ''] = /^(?:(low|ahead) )?(\d+)$/.exec(text) ?? [];
+    const [, label = first, digits = ''] = /^(?:(low|ahead) )?(\d+)$/.exec(text) ?? [];
     if (digits === '' || label === undefined) return undefined;
     options[label] = Number(digits);
   }
-  const needsSize = 'size' in FIELDS[manager];
-  return needsSize && options.size === undefined ? undefined : options;
-}
-
-/** The option that stands first in a manager's name, without a label. */
-function firstOption(manager: StrategyStep['manager']): string | undefined {
-  return Object.keys(FIELDS[manager])[0];
+  return 'size' in fields && options.size === undefined ? undefined : options;
 }
 
 function quoted(name: string): string {
   return JSON.stringify(name.slice(0, 50));
-}
-
-function listed(names: readonly string[]): string {
-  return names.join(', ') || 'none';
 }
 
 function invalid(why: string): HoldfastError {

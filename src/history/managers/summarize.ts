@@ -1,8 +1,10 @@
 import { HoldfastError } from '../../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import type { ConversationMessage, UserMessage } from '../../core/log/messages.ts';
+import { hashOf } from '../../formats/call-ids.ts';
+import { placeBeside } from '../../formats/message-parts.ts';
 import type { BuiltInManager, CurationContext, SummaryRequest } from '../history-manager.ts';
-import { lowMark } from './sliding-window.ts';
+import { windowOf } from './sliding-window.ts';
 import { foldedGroups, managerOf, type StageOutput, wholeNumber } from './stage.ts';
 import { addAt, at, dropBefore, type View } from './view.ts';
 import { messagesAt } from './view-messages.ts';
@@ -44,7 +46,7 @@ const KNOWN: KnownOptions<SummarizeOptions> = {
 };
 
 /**
- * Replaces the oldest groups by a summary. The manager only names what it needs (D56): the loop makes it, once, and records it,
+ * Replaces the oldest groups by a summary. The manager only names what it needs: the loop makes it, once, and records it,
  * so that a resumed or replayed conversation uses the same one. Each summary takes in the one before it. Until it is there, or when
  * it cannot be made, the request is sent with the summary before and the groups since. The first user message is never summarised.
  * With `ahead` the next summary is made before it is needed: it has the same range and text, so requests are the same with and without.
@@ -54,10 +56,11 @@ export function summarize(options: SummarizeOptions): BuiltInManager {
   const { instructions = INSTRUCTIONS, preamble = PREAMBLE, maxTokens } = options;
   const size = wholeNumber('summarize size', options.size, 1);
   // The newest group is never summarised: the model responds to it.
-  const low = wholeNumber('summarize low', lowMark('summarize', options.low ?? Math.ceil(size / 2), size), 1);
+  const low = wholeNumber('summarize low', options.low ?? Math.ceil(size / 2), 1);
+  windowOf('summarize', { size, low });
   if (maxTokens !== undefined) wholeNumber('summarize maxTokens', maxTokens, 1);
   const ahead = aheadOf(options.ahead ?? 0, low);
-  const parameters = fingerprint(JSON.stringify([instructions, preamble, maxTokens ?? null]));
+  const parameters = hashOf(JSON.stringify([instructions, preamble, maxTokens ?? null]));
   const step = size + 1 - low;
 
   const foldAt = (view: View, dropped: number): Fold | undefined => {
@@ -166,20 +169,5 @@ function messagesBetween(view: View, begin: number, start: number): readonly Con
 }
 
 function summaryMessage({ to, key }: Fold, text: string): UserMessage {
-  const { evaluationId, conversationId, sequence, promptNs, promptKey, createdAt } = to;
-  return {
-    ...{ evaluationId, conversationId, sequence, promptNs, promptKey, createdAt },
-    id: `summary:${key}`,
-    turn: 0,
-    role: 'user',
-    synthetic: true,
-    content: [{ type: 'text', text }],
-  };
-}
-
-/** FNV-1a over UTF-16 units, enough to distinguish parameters. */
-function fingerprint(text: string): string {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return (hash >>> 0).toString(16).padStart(8, '0');
+  return { ...placeBeside(to), id: `summary:${key}`, role: 'user', content: [{ type: 'text', text }] };
 }

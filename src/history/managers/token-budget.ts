@@ -27,7 +27,7 @@ const LARGEST_GROUP = 0.75;
 const KNOWN: KnownOptions<TokenBudgetOptions> = { max: true, low: true, models: true, estimator: true };
 
 /**
- * Sends the newest groups that fit a number of tokens, always among them those that every window keeps (D31). What is dropped is
+ * Sends the newest groups that fit a number of tokens, always among them those that every window keeps. What is dropped is
  * dropped in batches, down to `low`, so that the prompt cache holds in between. A group that is too large for the budget has its
  * tool results shortened. Without a budget for the model everything is sent.
  */

@@ -6,7 +6,7 @@ import { reshape } from './view.ts';
 
 /** How long a result may be. */
 export interface TruncateToolResultsOptions {
-  /** The most characters of a result's text, the suffix among them; never less than the suffix (D34). */
+  /** The most characters of a result's text, the suffix among them; never less than the suffix. */
   readonly maxLength?: number;
   /** What a shortened text ends with. */
   readonly suffix?: string;
@@ -22,22 +22,28 @@ const KNOWN: KnownOptions<TruncateToolResultsOptions> = { maxLength: true, suffi
 /** Shortens long tool results. Each text keeps its beginning; media and everything that is not a result stay as they are. */
 export function truncateToolResults(options: TruncateToolResultsOptions = {}): BuiltInManager {
   refuseUnknownOptions('truncateToolResults', options, KNOWN);
-  const { suffix = TRUNCATION_SUFFIX, tools } = options;
+  const { suffix = TRUNCATION_SUFFIX } = options;
   const maxLength = wholeNumber('truncateToolResults maxLength', options.maxLength ?? 2000);
-  const only = tools && new Set(tools);
-  const shortened = new WeakMap<ConversationMessage, ConversationMessage>();
-  const shorten = (message: ConversationMessage): ConversationMessage => {
-    if (message.role !== 'tool' || (only && !only.has(message.toolName))) return message;
-    const known = shortened.get(message);
-    if (known) return known;
-    const result = truncateResult(message, maxLength, suffix);
-    if (result !== message) shortened.set(message, result);
-    return result;
-  };
+  const shorten = resultsOf(options.tools, (result) => truncateResult(result, maxLength, suffix));
   return managerOf({
     name: `truncate-tool-results(${maxLength})`,
     apply: (view) => ({ view: reshape(view, shorten, true) }),
   });
+}
+
+/** Changes tool results, of all tools or of some; each changed result is the same object each time. */
+export function resultsOf(
+  tools: readonly string[] | undefined,
+  change: (result: ToolMessage) => ToolMessage,
+): (message: ConversationMessage) => ConversationMessage {
+  const only = tools && new Set(tools);
+  const changed = new WeakMap<ToolMessage, ToolMessage>();
+  return (message) => {
+    if (message.role !== 'tool' || (only && !only.has(message.toolName))) return message;
+    const result = changed.get(message) ?? change(message);
+    if (result !== message) changed.set(message, result);
+    return result;
+  };
 }
 
 /** A result whose texts together have at most `maxLength` characters; the same object when they already do. */

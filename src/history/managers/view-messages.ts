@@ -1,8 +1,7 @@
 import type { ConversationMessage } from '../../core/log/messages.ts';
 import { pairCalls } from '../../formats/pair-calls.ts';
 import type { Violation } from '../coherence/coherence.ts';
-import type { MessageIndex } from '../coherence/message-index.ts';
-import { pairingViolations } from '../coherence/pairing-violations.ts';
+import { pairingViolations } from '../coherence/message-index.ts';
 import type { TokenEstimator } from '../estimate-tokens.ts';
 import { TokenCounter } from '../token-counts.ts';
 import { at, contains, type Shape, type View } from './view.ts';
@@ -91,11 +90,6 @@ function emitShaped(view: View, shape: Shape, from: number, to: number, result: 
   }
 }
 
-/** Whether a group is the messages from its start to its end, with nothing to repair. */
-function isPlain(index: MessageIndex, group: number, toSend: boolean): boolean {
-  return !index.arranged.has(group) && !(toSend && index.flawed.has(group));
-}
-
 /** What `emit` repairs in the groups of a view. Results that finished out of order are no fault of the record. */
 export function repairsIn(view: View): readonly Repair[] {
   const { index } = view;
@@ -119,7 +113,8 @@ export function messagesAt(view: View, rank: number, toSend = false): readonly C
 /** The tokens of one group in the view. */
 export function groupTokens(view: View, group: number, estimator: TokenEstimator): number {
   const { index } = view;
-  if (!view.shape && isPlain(index, group, true)) {
+  // The messages from its start to its end, with nothing to repair.
+  if (!view.shape && !index.arranged.has(group) && !index.flawed.has(group)) {
     const sums = index.tokenSums(estimator);
     return (sums[index.endOf(group)] as number) - (sums[index.starts[group] as number] as number);
   }

@@ -140,9 +140,7 @@ export function messageCount(view: View): number {
   let count = 0;
   for (const { from, to, added } of view.pieces) {
     if (added) count++;
-    else if (index.arranged.size === 0)
-      count += (to > from ? index.endOf(to - 1) : 0) - (to > from ? (index.starts[from] as number) : 0);
-    else for (let group = from; group < to; group++) count += index.positionsOf(group).length;
+    for (let group = from; group < to; group++) count += index.positionsOf(group).length;
   }
   return count;
 }

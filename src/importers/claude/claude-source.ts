@@ -2,15 +2,13 @@
 import { basename, dirname, extname, join } from 'node:path';
 import type { ConversationEvent } from '../../conversation/events.ts';
 import { claudeFormat } from '../../transcripts/claude/claude-format.ts';
-import { convertInOrder } from '../../transcripts/claude/convert-in-order.ts';
+import { convertInOrder, LineCursor } from '../../transcripts/claude/line-cursor.ts';
 import { ClaudeTranscript } from '../../transcripts/claude/transcript.ts';
 import type { RawTranscript, SubagentTranscript } from '../../transcripts/raw-transcript.ts';
 import { type ChunkReader, readOnDemand, readOpened } from '../chunk-reader.ts';
-import { inBatches } from '../event-batches.ts';
 import { readText } from '../safe-files.ts';
-import type { ReportProblem } from '../search-problem.ts';
-import type { OnDiagnostics, TranscriptSource } from '../transcript-source.ts';
-import { FileCursor } from './file-cursor.ts';
+import { inBatches, type OnDiagnostics, type ReportProblem, type TranscriptSource } from '../transcript-source.ts';
+import { FileLines } from './file-lines.ts';
 import { findAgentFiles, listSessionFiles, readMeta, type SharedFolders } from './session-files.ts';
 import { summarizeSession } from './summarize-session.ts';
 
@@ -63,18 +61,19 @@ async function loadSession(path: string): Promise<RawTranscript> {
 async function* readSession(path: string, onDiagnostics: OnDiagnostics): AsyncGenerator<readonly ConversationEvent[]> {
   const transcript = new ClaudeTranscript();
   onDiagnostics(() => transcript.diagnostics);
-  const cursors = [new FileCursor(transcript, transcript.open({}), await readOpened(path, CHUNK))];
+  const main = await readOpened(path, CHUNK);
+  const cursors = [new LineCursor(transcript, transcript.open({}), new FileLines(main))];
   try {
     const skip: ReportProblem = ({ path: skipped }) => transcript.reportUnreadable(basename(skipped, '.jsonl'));
     for (const file of await findAgentFiles(path, skip)) {
       const { agentId, runId } = file;
       const meta = await readMeta(dirname(path), file);
       const chunks = untilUnreadable(readOnDemand(file.path, AGENT_CHUNK), () => transcript.reportUnreadable(agentId));
-      cursors.push(new FileCursor(transcript, transcript.open({ agentId, meta, runId }), chunks));
+      cursors.push(new LineCursor(transcript, transcript.open({ agentId, meta, runId }), new FileLines(chunks)));
     }
     yield* inBatches(convertInOrder(transcript, cursors));
   } finally {
-    for (const cursor of cursors) await cursor.close();
+    await main.close();
   }
 }
 

@@ -3,15 +3,14 @@ import { existsSync, lstatSync } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { messageOf } from '../../core/errors.ts';
+import { isWarmup } from '../../transcripts/claude/content.ts';
 import { entryOfLine } from '../../transcripts/claude/entry.ts';
-import { isWarmup } from '../../transcripts/claude/line-content.ts';
 import { isSideRequest } from '../../transcripts/claude/transcript.ts';
 import { parseLine } from '../../transcripts/claude/transcript-line.ts';
+import { workflowRun } from '../../transcripts/raw-transcript.ts';
 import { isSafeId, listDirectory, readFileBelow, readHeadSync } from '../safe-files.ts';
-import type { ReportProblem } from '../search-problem.ts';
-import type { SessionFile } from '../transcript-source.ts';
+import type { ReportProblem, SessionFile } from '../transcript-source.ts';
 import { walkFolder } from '../walk-folder.ts';
-import { workflowRun } from '../workflow-run.ts';
 import { sampleSessionId } from './session-sample.ts';
 
 /** A subagent's file. */

@@ -6,7 +6,7 @@ import { closeSync, fstatSync, readSync } from 'node:fs';
 import { parseLine } from '../../transcripts/claude/transcript-line.ts';
 import { asName, type Json } from '../../transcripts/json-access.ts';
 import { cannotRead, openFileSync } from '../safe-files.ts';
-import { NoiseHead } from './noise-head.ts';
+import { NoiseHead } from './file-lines.ts';
 
 const SAMPLE_BYTES = 64 * 1024;
 /** A pasted image makes a line of some megabytes; a sample that holds no whole line grows up to this. */
@@ -153,11 +153,11 @@ function isClaudeFile({ size, read }: OpenedSample, head: readonly SampledLine[]
 function countIn(buffer: Buffer): number {
   let count = 0;
   let progress: NoiseHead | undefined;
-  const glued = GLUED.map((text) => new Occurrences(buffer, text));
+  const glued = GLUED.map((text) => finder(buffer, text));
   for (let start = 0; start < buffer.length; ) {
     const newline = buffer.indexOf(NEWLINE, start);
     // A record behind another one on a line counts like a line.
-    const end = Math.min(newline < 0 ? buffer.length : newline, ...glued.map((next) => next.from(start)));
+    const end = Math.min(newline < 0 ? buffer.length : newline, ...glued.map((next) => next(start)));
     if (!progress?.matches(buffer, start, end)) {
       const prefix = buffer.toString('latin1', start, Math.min(end, start + ROLE_BYTES));
       if (isMessage(prefix)) count++;
@@ -171,25 +171,18 @@ function countIn(buffer: Buffer): number {
 /** The end of a record and the start of the next one. No string holds them: its quotes are escaped. */
 const GLUED = ['}{"parentUuid":', '}{"type":"'] as const;
 
-/** The occurrences of a text in a buffer, each looked for once. */
-class Occurrences {
-  readonly #buffer: Buffer;
-  readonly #text: string;
-  #next = -1;
-
-  constructor(buffer: Buffer, text: string) {
-    this.#buffer = buffer;
-    this.#text = text;
-  }
-
-  /** The first one at `start` or later; infinite when there is none. Later calls have a later `start`. */
-  from(start: number): number {
-    if (this.#next < start) {
-      const found = this.#buffer.indexOf(this.#text, start);
-      this.#next = found < 0 ? Number.POSITIVE_INFINITY : found;
-    }
-    return this.#next;
-  }
+/**
+ * Returns a function that finds a text in a buffer, each occurrence once: the first one at `start` or later; infinite when there is none. Later
+ * calls have a later `start`.
+ */
+function finder(buffer: Buffer, text: string): (start: number) => number {
+  let next = -1;
+  return (start) => {
+    if (next >= start) return next;
+    const found = buffer.indexOf(text, start);
+    next = found < 0 ? Number.POSITIVE_INFINITY : found;
+    return next;
+  };
 }
 
 function isMessage(prefix: string): boolean {

@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
+import { present } from '../../conversation/same-value.ts';
 import { contentText } from '../../transcripts/claude/content.ts';
 import { classifyUserText, readableText, typedText } from '../../transcripts/claude/user-text.ts';
 import { asName, asObject, type Json } from '../../transcripts/json-access.ts';
-import { sessionTitle } from '../../transcripts/session-title.ts';
-import type { ReportProblem } from '../search-problem.ts';
-import type { FoundSession } from '../transcript-source.ts';
+import { sessionTitle } from '../../transcripts/text-lines.ts';
+import type { FoundSession, ReportProblem } from '../transcript-source.ts';
 import { findAgentFiles, type SharedFolders } from './session-files.ts';
 import { type FileSample, firstIn, type SampledLine, sampleFile, sessionIdOf } from './session-sample.ts';
 
@@ -31,9 +31,7 @@ function summarize(path: string, { size, mtime, head, tail, messages }: FileSamp
   return {
     path,
     sessionId,
-    ...(title !== undefined && { title }),
-    ...(cwd !== undefined && { cwd }),
-    ...(createdAt !== undefined && { createdAt }),
+    ...present({ title, cwd, createdAt }),
     updatedAt: updatedAt ?? mtime.toISOString(),
     bytes: size,
     ...(messages !== undefined && { messages }),

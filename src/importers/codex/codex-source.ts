@@ -3,7 +3,6 @@ import { basename, join } from 'node:path';
 import type { ConversationEvent } from '../../conversation/events.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { codexFormat } from '../../transcripts/codex/codex-format.ts';
-import { convertThreads } from '../../transcripts/codex/convert-threads.ts';
 import {
   planSession,
   type Segment,
@@ -11,16 +10,17 @@ import {
   threadsOf,
 } from '../../transcripts/codex/rollouts/session-plan.ts';
 import { CodexTranscript } from '../../transcripts/codex/transcript.ts';
+import { convertThreads } from '../../transcripts/codex/transcript-events.ts';
 import type { RawTranscript, SubagentTranscript } from '../../transcripts/raw-transcript.ts';
 import { readOnDemand, readOpened } from '../chunk-reader.ts';
-import { inBatches } from '../event-batches.ts';
-import { notOneText, readHead, readHeadSync, readText } from '../safe-files.ts';
-import type {
-  FileOrFolder,
-  OnDiagnostics,
-  SessionFile,
-  TranscriptPlace,
-  TranscriptSource,
+import { notOneText, readHeadSync, readText } from '../safe-files.ts';
+import {
+  type FileOrFolder,
+  inBatches,
+  type OnDiagnostics,
+  type SessionFile,
+  type TranscriptPlace,
+  type TranscriptSource,
 } from '../transcript-source.ts';
 import { isCompressed, readCompressed, unpack } from './compressed-file.ts';
 import { RolloutCursor } from './rollout-cursor.ts';
@@ -62,7 +62,7 @@ async function detectRollout({ kind, path }: FileOrFolder): Promise<TranscriptPl
   if (kind !== 'file') return undefined;
   if (rolloutFile(path) !== undefined) return { path };
   const name = basename(path);
-  if (name.endsWith('.jsonl.zst')) return (await readHead(path, 4)) === ZSTD_MAGIC ? { path } : undefined;
+  if (name.endsWith('.jsonl.zst')) return readHeadSync(path, 4) === ZSTD_MAGIC ? { path } : undefined;
   if (!name.endsWith('.jsonl')) return undefined;
   return /^\{"timestamp":"[^"]*",(?:"ordinal":\d+,)?"type":"session_meta",/.test(readHeadSync(path, 200))
     ? { path }
@@ -150,7 +150,7 @@ function cursorOf(
     return {
       opened,
       open: async () => {
-        if (isCompressed(path)) return readCompressed(path, () => transcript.reportTorn(opened));
+        if (isCompressed(path)) return readCompressed(path, () => transcript.report('torn-compression', opened));
         return info.isSubagent ? readOnDemand(path, AGENT_CHUNK) : await readOpened(path, CHUNK);
       },
     };

@@ -1,9 +1,10 @@
 /** Reads rollouts that Codex compressed (`.jsonl.zst`), a chunk at a time. */
+
+import type { FileHandle } from 'node:fs/promises';
 import zlib from 'node:zlib';
 import { HoldfastError } from '../../core/errors.ts';
 import type { Chunk, ChunkReader } from '../chunk-reader.ts';
 import { openFile } from '../safe-files.ts';
-import { endsWithItsLastFrame } from './zstd-frames.ts';
 
 /**
  * A small file can unpack to any size. JSON lines are compressed ten- to fiftyfold; a file that unpacks to more than this many times its
@@ -84,4 +85,52 @@ export function readCompressed(path: string, onTorn: () => void): ChunkReader {
       await pieces.return(undefined);
     },
   };
+}
+
+const FRAME = 0xfd2fb528;
+/** Sixteen magic numbers of frames that hold no content. */
+const SKIPPABLE = 0x184d2a50;
+/** The longest header of a frame, with its magic number. */
+const MAX_HEADER = 18;
+const RLE_BLOCK = 1;
+
+/**
+ * Whether a Zstandard file is whole. Follows the sizes of frames and blocks (RFC 8878), and reads no content. Node 22 unpacks a file that was cut
+ * as if it had ended there; newer ones report it.
+ */
+export async function endsWithItsLastFrame(handle: FileHandle, size: number): Promise<boolean> {
+  const buffer = Buffer.alloc(MAX_HEADER);
+  const read = async (position: number): Promise<Buffer> => {
+    const { bytesRead } = await handle.read(buffer, 0, MAX_HEADER, position);
+    return buffer.subarray(0, bytesRead);
+  };
+  let position = 0;
+  while (position < size) {
+    const header = await read(position);
+    if (header.length < 9) return false;
+    if ((header.readUInt32LE(0) & 0xfffffff0) >>> 0 === SKIPPABLE) {
+      position += 8 + header.readUInt32LE(4);
+      continue;
+    }
+    if (header.readUInt32LE(0) !== FRAME) return false;
+    const { length, checksum } = frameHeader(header[4] ?? 0);
+    position += length;
+    for (let isLast = false; !isLast; ) {
+      const block = await read(position);
+      if (block.length < 3) return false;
+      const bits = block.readUIntLE(0, 3);
+      isLast = (bits & 1) === 1;
+      position += 3 + (((bits >> 1) & 3) === RLE_BLOCK ? 1 : bits >> 3);
+    }
+    position += checksum;
+  }
+  return position === size;
+}
+
+function frameHeader(descriptor: number): { readonly length: number; readonly checksum: number } {
+  const isSingle = ((descriptor >> 5) & 1) === 1;
+  const window = isSingle ? 0 : 1;
+  const dictionary = [0, 1, 2, 4][descriptor & 3] ?? 0;
+  const contentSize = [isSingle ? 1 : 0, 2, 4, 8][descriptor >> 6] ?? 0;
+  return { length: 5 + window + dictionary + contentSize, checksum: ((descriptor >> 2) & 1) * 4 };
 }

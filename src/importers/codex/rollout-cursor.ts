@@ -1,8 +1,9 @@
 /** Moves along the lines of a thread, through all files that hold parts of it, with a chunk or two of one file in memory. */
-import type { ThreadCursor } from '../../transcripts/codex/convert-threads.ts';
+
 import type { RolloutLine } from '../../transcripts/codex/rollouts/rollout-line.ts';
 import type { ThreadInfo } from '../../transcripts/codex/rollouts/session-plan.ts';
 import type { CodexTranscript, OpenedRollout } from '../../transcripts/codex/transcript.ts';
+import type { ThreadCursor } from '../../transcripts/codex/transcript-events.ts';
 import type { ChunkReader } from '../chunk-reader.ts';
 import { LineScanner } from '../line-scanner.ts';
 

@@ -3,8 +3,7 @@
  * `archived_sessions`. A newer rollout of a thread has `<thread>_<rollout>` in its name; any of them may be compressed (`.zst`).
  */
 import { basename, dirname, join } from 'node:path';
-import { HEAD_LINES, metaIn } from '../../transcripts/codex/rollouts/rollout-line.ts';
-import { type RolloutMeta, rolloutMeta } from '../../transcripts/codex/rollouts/rollout-meta.ts';
+import { HEAD_LINES, metaIn, type RolloutMeta, rolloutMeta } from '../../transcripts/codex/rollouts/rollout-line.ts';
 import type { RolloutInfo } from '../../transcripts/codex/rollouts/session-plan.ts';
 import { firstLines } from '../../transcripts/text-lines.ts';
 import { openFile } from '../safe-files.ts';

@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { partsOf, textOfParts } from '../../transcripts/codex/items/content.ts';
-import { itemOfEvent } from '../../transcripts/codex/items/events.ts';
-import { contentKinds, injectedKind, isUserKind } from '../../transcripts/codex/items/user-text.ts';
+import { itemOfEvent } from '../../transcripts/codex/items/items.ts';
+import { contentKinds, injectedKind, isUserKind } from '../../transcripts/codex/items/prompts.ts';
 import { parseRolloutLine } from '../../transcripts/codex/rollouts/rollout-line.ts';
 import { asText } from '../../transcripts/json-access.ts';
-import { sessionTitle } from '../../transcripts/session-title.ts';
+import { sessionTitle } from '../../transcripts/text-lines.ts';
 import { type ChunkReader, readOpened } from '../chunk-reader.ts';
 import { LineScanner } from '../line-scanner.ts';
 import type { FoundSession } from '../transcript-source.ts';

@@ -9,6 +9,7 @@ import { asName, asObject, type Json } from '../../transcripts/json-access.ts';
 import { openOpenCodeDatabase } from '../opencode/database.ts';
 import type { OpenCodeSessions } from '../opencode/sessions.ts';
 import { listDirectory } from '../safe-files.ts';
+import { walkFolder } from '../walk-folder.ts';
 
 /** A command of an agent: run it in `cwd`, with `env` added to the environment. */
 export interface AgentCommand {
@@ -148,17 +149,13 @@ function modelOf(info: Json): string | undefined {
   return `${provider}/${model}`;
 }
 
-/** A file by its name, at a fixed depth below a folder. */
+/** The first file of a name down to a depth below a folder. */
 async function findFile(
   folder: string,
   depth: number,
   isWanted: (name: string) => boolean,
 ): Promise<string | undefined> {
-  for (const entry of await listDirectory(folder)) {
-    const path = join(folder, entry.name);
-    if (entry.isFile() && isWanted(entry.name)) return path;
-    const found = entry.isDirectory() && depth > 0 ? await findFile(path, depth - 1, isWanted) : undefined;
-    if (found !== undefined) return found;
-  }
-  return undefined;
+  const found: string[] = [];
+  await walkFolder(folder, depth, { file: (path) => void (isWanted(basename(path)) && found.push(path)) });
+  return found[0];
 }

@@ -51,11 +51,7 @@ export type Outcome = 'changed' | 'unchanged' | 'deleted';
 export class ImportAborted extends Error {}
 
 export class ImportContext {
-  readonly store: Store;
-  readonly redact: ((record: string) => string) | undefined;
-  readonly maxFileBytes: number;
-  readonly #signal: AbortSignal | undefined;
-  readonly #onProgress: ((progress: ImportProgress) => void) | undefined;
+  readonly options: ImportContextOptions;
   readonly #problems = new Map<string, ImportProblem>();
   #problemList: readonly ImportProblem[] = [];
   #files = 0;
@@ -64,15 +60,11 @@ export class ImportContext {
   readonly #outcomes: Record<Outcome, number> = { changed: 0, unchanged: 0, deleted: 0 };
 
   constructor(options: ImportContextOptions) {
-    this.store = options.store;
-    this.redact = options.redact;
-    this.maxFileBytes = options.maxFileBytes;
-    this.#signal = options.signal;
-    this.#onProgress = options.onProgress;
+    this.options = options;
   }
 
   get isAborted(): boolean {
-    return this.#signal?.aborted === true;
+    return this.options.signal?.aborted === true;
   }
 
   /** Throws `ImportAborted` when the caller has ended the import. */
@@ -90,7 +82,7 @@ export class ImportContext {
     this.#report();
   }
 
-  /** Reports a problem once, however often the file is looked at. A file that was deleted meanwhile is none. */
+  /** Reports a problem, an error or its text, once, however often the file is looked at. A file that was deleted meanwhile is none. */
   problem(code: ImportProblemCode, path: string, error: unknown): void {
     const key = `${code} ${path}`;
     if (this.#problems.has(key) || isGone(path, error)) return;
@@ -137,7 +129,7 @@ export class ImportContext {
   }
 
   #report(): void {
-    this.#onProgress?.(this.#progress());
+    this.options.onProgress?.(this.#progress());
   }
 }
 

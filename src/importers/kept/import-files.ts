@@ -8,7 +8,6 @@
 
 import { isUtf8 } from 'node:buffer';
 import { closeSync, fstatSync, readSync, type Stats } from 'node:fs';
-import { HoldfastError } from '../../core/errors.ts';
 import type { SourceDescribedFields } from '../../core/log/source-events.ts';
 import { type SourceFileSummary, sourceFile } from '../../core/summary/source-summary.ts';
 import { openFileSync } from '../safe-files.ts';
@@ -17,8 +16,7 @@ import { ErasedLines } from './erased-lines.ts';
 import type { ImportContext, Outcome } from './import-context.ts';
 import type { KeptBatch, KeptLog } from './kept-log.ts';
 import { type FileBatch, readBatches } from './read-batches.ts';
-import { hashOf, RecordAppender } from './record-appender.ts';
-import { timeIn, validTime } from './record-time.ts';
+import { hashOf, RecordAppender, timeIn, validTime } from './record-appender.ts';
 
 const NEWLINE = 10;
 
@@ -94,9 +92,9 @@ class SessionImport {
     if (hasMoved(this.#found.described, this.#log)) this.#begin(stat);
     const known = sourceFile(this.#log.source, file.name);
     if (known?.stamp === stampOf(stat)) return;
-    if (stat.size > this.#context.maxFileBytes) {
-      const why = `it has ${stat.size} bytes; raise maxFileBytes to import files of more than ${this.#context.maxFileBytes}`;
-      this.#context.problem('too-large', file.path, new HoldfastError('INVALID_ARGUMENT', why));
+    if (stat.size > this.#context.options.maxFileBytes) {
+      const why = `it has ${stat.size} bytes; raise maxFileBytes to import files of more than ${this.#context.options.maxFileBytes}`;
+      this.#context.problem('too-large', file.path, why);
       return;
     }
     const batches = this.#log.files.get(file.name)?.batches ?? [];
@@ -145,7 +143,7 @@ class SessionImport {
   ): Promise<void> | undefined {
     const { name, role, agentId } = file;
     const { offset, bytes, isLast } = batch;
-    const { redact } = this.#context;
+    const { redact } = this.#context.options;
     const left = this.#erased.leaveOut(bytes, offset, { isContinued, redact });
     return this.#appender.record({
       file: name,

@@ -4,20 +4,22 @@
  *     walk ─▶ a file that a known session was imported from ─▶ compare its stamps, import what is new
  *          └▶ anything else ─▶ the sources' searches ─▶ a session ─▶ import it
  */
+
 import { createHash } from 'node:crypto';
 import { lstatSync, type Stats } from 'node:fs';
 import { basename } from 'node:path';
+import { present } from '../../conversation/same-value.ts';
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { SourceDescribedFields } from '../../core/log/source-events.ts';
 import { type SourceSummary, sourceFile } from '../../core/summary/source-summary.ts';
 import type { Store } from '../../ports/store.ts';
-import type { ReportProblem } from '../search-problem.ts';
 import type {
   FileOrFolder,
   FindSessions,
   FoundRows,
   FoundSession,
   ListFiles,
+  ReportProblem,
   RowsReader,
   SessionFile,
   SessionRows,
@@ -25,12 +27,11 @@ import type {
 } from '../transcript-source.ts';
 import { entriesOf, type TranscriptSources } from '../transcript-sources.ts';
 import { SEARCH_DEPTH, searchedFolders, walkFolder } from '../walk-folder.ts';
-import { IdClaims, type Turn } from './id-claims.ts';
 import { ImportAborted, type ImportContext } from './import-context.ts';
 import { importFiles, type LocateLog, stampOf } from './import-files.ts';
 import { importRows } from './import-rows.ts';
 import { type KeptLog, readKeptLog } from './kept-log.ts';
-import { type PoolLimits, TaskPool } from './task-pool.ts';
+import { IdClaims, type PoolLimits, TaskPool, type Turn } from './task-pool.ts';
 
 const LIST_PAGE = 500;
 const MAX_ID_LENGTH = 400;
@@ -90,7 +91,7 @@ export class ImportPass {
     this.#known = known;
     const entries = entriesOf(sources);
     const report: ReportProblem = ({ code, path, message }) =>
-      context.problem(code === 'too-large' ? code : 'unreadable', path, new Error(message));
+      context.problem(code === 'too-large' ? code : 'unreadable', path, message);
     this.#report = report;
     this.#sources = entries.map(([architecture, source]) => ({
       architecture,
@@ -107,12 +108,7 @@ export class ImportPass {
       const found = lstatSync(path);
       if (found.isDirectory()) await this.#walk(path);
       else if (found.isFile()) await this.#visitFile(path, true);
-      else
-        this.#context.problem(
-          'not-a-source',
-          path,
-          new HoldfastError('INVALID_ARGUMENT', `${path} is neither a file nor a folder`),
-        );
+      else this.#context.problem('not-a-source', path, `${path} is neither a file nor a folder`);
     } catch (error) {
       await this.#pool.settle();
       this.#failed(path, error);
@@ -125,7 +121,7 @@ export class ImportPass {
     await walkFolder(folder, SEARCH_DEPTH, {
       folder: (item) => this.#visitFolder(item),
       file: (path) => this.#visitFile(path),
-      link: (path) => this.#context.problem('symbolic-link', path, new HoldfastError('INVALID_ARGUMENT', why)),
+      link: (path) => this.#context.problem('symbolic-link', path, why),
       enters: this.#enters,
       report: this.#report,
     });
@@ -173,7 +169,7 @@ export class ImportPass {
     if (isFound || !isNamed || this.#context.hasProblem(path)) return;
     const why =
       'no session of a known agent was found in it; name a main file of a session, or the folder that holds it';
-    this.#context.problem('not-a-source', path, new HoldfastError('INVALID_ARGUMENT', why));
+    this.#context.problem('not-a-source', path, why);
   }
 
   /** Imports what is new of a session that was imported before, given the state of its main file. */
@@ -190,7 +186,7 @@ export class ImportPass {
       return;
     }
     const [found] = (await searched.find({ kind: 'file', path })) ?? [];
-    const locate = (): Promise<KeptLog> => readKeptLog(this.#context.store, known.id);
+    const locate = (): Promise<KeptLog> => readKeptLog(this.#context.options.store, known.id);
     await this.#importFiles(searched, locate, { ...(found ?? { path, subagents: 0 }), sessionId }, files);
   }
 
@@ -253,7 +249,7 @@ export class ImportPass {
     if (known) turn.leave();
     else await turn.claim([plainId(architecture, rows.found.sessionId)]);
     const locate = (): Promise<KeptLog> =>
-      known ? readKeptLog(this.#context.store, known.id) : this.#locate(architecture, rows.found);
+      known ? readKeptLog(this.#context.options.store, known.id) : this.#locate(architecture, rows.found);
     const described = this.#describe(architecture, 'rows', rows.found);
     this.#context.ended(await importRows(this.#context, locate, rows, reader, described));
   }
@@ -271,14 +267,12 @@ export class ImportPass {
 
   #describe(architecture: string, layout: SourceDescribedFields['layout'], found: FoundSession): SourceDescribedFields {
     const { sessionId, path, title, cwd, createdAt, messages } = found;
-    const { redact } = this.#context;
+    const { redact } = this.#context.options;
     return {
       type: 'source/described',
       ...{ architecture, sessionId, path, layout },
       ...(title !== undefined && { title: redact ? redact(title) : title }),
-      ...(cwd !== undefined && { cwd }),
-      ...(createdAt !== undefined && { createdAt }),
-      ...(messages !== undefined && { messages }),
+      ...present({ cwd, createdAt, messages }),
     };
   }
 
@@ -289,7 +283,7 @@ export class ImportPass {
   async #locate(architecture: string, { sessionId, path }: FoundSession): Promise<KeptLog> {
     const plain = plainId(architecture, sessionId);
     for (const id of [plain, `${plain}@${hash(path)}`]) {
-      const log = await readKeptLog(this.#context.store, id);
+      const log = await readKeptLog(this.#context.options.store, id);
       const { source, seq } = log;
       if (seq === 0 || (source?.sessionId === sessionId && isPlaceOf(source, path))) return log;
     }

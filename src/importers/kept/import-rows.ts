@@ -6,8 +6,7 @@ import type { ImportContext, Outcome } from './import-context.ts';
 import { describeSource, hasMoved, type LocateLog, redactedBytes } from './import-files.ts';
 import type { KeptLog } from './kept-log.ts';
 import { erasedKeys, readKeptRows, removedLine, rowKey } from './kept-rows.ts';
-import { RecordAppender } from './record-appender.ts';
-import { validTime } from './record-time.ts';
+import { RecordAppender, validTime } from './record-appender.ts';
 
 const BATCH = 128 * 1024;
 
@@ -61,7 +60,7 @@ async function changedLines(
     left.delete(key);
     if (erased.has(key)) continue;
     const line = JSON.stringify(row);
-    const recorded = context.redact ? context.redact(line) : line;
+    const recorded = context.options.redact ? context.options.redact(line) : line;
     if (known.get(key)?.line !== recorded) lines.push(line);
   }
   for (const key of left) lines.push(removedLine(key));
@@ -91,7 +90,7 @@ async function append(
       generation: 1,
       offset,
       bytes,
-      redacted: context.redact && redactedBytes(bytes, context.redact),
+      redacted: context.options.redact && redactedBytes(bytes, context.options.redact),
       at,
       ...(isLast && member.stamp !== undefined && { stamp: member.stamp }),
     });

@@ -76,14 +76,11 @@ export async function importWith(
 
 /** Refuses paths that are not a list of texts, as callers without types may pass. */
 function checkPaths(paths: unknown): void {
-  if (paths === undefined) return;
-  if (!Array.isArray(paths) || !paths.every((path) => typeof path === 'string' && path !== '')) {
-    const why = 'paths is a list of files and folders, each a text that is not empty';
-    throw new HoldfastError(
-      'INVALID_ARGUMENT',
-      `${why}; pass { paths: ['/folder'] }, or no paths for the usual folders`,
-    );
-  }
+  const isPath = (path: unknown): boolean => typeof path === 'string' && path !== '';
+  if (paths === undefined || (Array.isArray(paths) && paths.every(isPath))) return;
+  const why = 'paths is a list of files and folders, each a text that is not empty';
+  const advice = "pass { paths: ['/folder'] }, or no paths for the usual folders";
+  throw new HoldfastError('INVALID_ARGUMENT', `${why}; ${advice}`);
 }
 
 /** Imports the sessions that changes may belong to. */
@@ -92,7 +89,7 @@ async function follow(
   sources: TranscriptSources<string>,
   changes: readonly RootChange[],
 ): Promise<void> {
-  const known = await knownSessions(context.store);
+  const known = await knownSessions(context.options.store);
   const pass = new ImportPass(context, sources, known);
   for (const { root, paths } of changes) {
     const mains = [...paths].map((path) => mainFileOf(path, root, known));

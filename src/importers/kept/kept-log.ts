@@ -86,30 +86,15 @@ export async function readKeptLog(store: Store, id: string): Promise<KeptLog> {
       files.delete(event.file);
     } else if (event.type === 'source/recorded') {
       const { file: name, role, agentId, generation } = event;
-      const file = files.get(name) ?? {
-        name,
-        role,
-        generation,
-        batches: [],
-        ...(agentId !== undefined && { agentId }),
-      };
+      const ofAgent = agentId !== undefined && { agentId };
+      const file = files.get(name) ?? { name, role, generation, batches: [], ...ofAgent };
       files.set(name, file);
       while ((file.batches.at(-1)?.offset ?? -1) >= event.offset) torn.push(file.batches.pop() as KeptBatch); // it is whole now
       file.batches.push(event);
     }
   }
-  return {
-    store,
-    id,
-    incarnation,
-    seq,
-    files,
-    torn,
-    replaced,
-    titled,
-    ...(source && { source }),
-    ...(described && { described }),
-  };
+  const found = { ...(source && { source }), ...(described && { described }) };
+  return { store, id, incarnation, seq, files, torn, replaced, titled, ...found };
 }
 
 /** Reads the bytes of a batch. Throws `STORE_CORRUPT` when they are missing or damaged. */
@@ -123,11 +108,6 @@ export async function bytesOf(log: Pick<KeptLog, 'store' | 'id' | 'incarnation'>
     throw damaged(id, batch, cause);
   }
   throw damaged(id, batch);
-}
-
-/** The bytes of a whole file, one batch at a time. */
-export async function* bytesOfFile(log: KeptLog, file: KeptFile): AsyncGenerator<Buffer> {
-  for (const batch of file.batches) yield await bytesOf(log, batch);
 }
 
 function damaged(id: string, { seq }: KeptBatch, cause?: unknown): HoldfastError {

@@ -3,8 +3,8 @@
  * for a message that the agent removed. A later line of the same id replaces an earlier one.
  */
 import { asName, asObject, type Json, parseJson } from '../../transcripts/json-access.ts';
-import { timeField } from '../../transcripts/opencode/time.ts';
-import { bytesOfFile, type KeptFile, type KeptLog } from './kept-log.ts';
+import { byCreation } from '../../transcripts/opencode/time.ts';
+import { bytesOf, type KeptFile, type KeptLog } from './kept-log.ts';
 
 /** The key of the row about the session itself. */
 const SESSION = '';
@@ -21,8 +21,8 @@ export function rowKey(row: Json): string {
 export async function readKeptRows(log: KeptLog, file: KeptFile | undefined): Promise<KeptRows> {
   const rows = new Map<string, { readonly line: string; readonly row: Json }>();
   if (file === undefined) return rows;
-  for await (const bytes of bytesOfFile(log, file)) {
-    for (const line of bytes.toString('utf8').split('\n')) {
+  for (const batch of file.batches) {
+    for (const line of (await bytesOf(log, batch)).toString('utf8').split('\n')) {
       const row = asObject(parseJson(line));
       if (row === undefined) continue;
       if (row.type === 'removed') rows.delete(rowKey(row));
@@ -49,10 +49,6 @@ export function exportOfRows(rows: KeptRows): { readonly info: Json; readonly me
     const info = asObject(row.info);
     return row.type === 'message' && info ? [{ info, parts: row.parts ?? [] }] : [];
   });
-  messages.sort(
-    (a, b) =>
-      (timeField(a.info, 'created') ?? 0) - (timeField(b.info, 'created') ?? 0) ||
-      ((asName(a.info.id) ?? '') < (asName(b.info.id) ?? '') ? -1 : 1),
-  );
+  messages.sort((a, b) => byCreation(a.info, b.info));
   return { info: asObject(rows.get(SESSION)?.row.info) ?? {}, messages };
 }

@@ -1,7 +1,8 @@
 /** Views of sessions in a store, imported or our own: their transcript, conversation and messages (D75). */
+
+import type { SessionConversationState } from '../../conversation/blocks.ts';
 import { createConversationState } from '../../conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../../conversation/reduce-conversation.ts';
-import type { SessionConversationState } from '../../conversation/state.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import type { SessionEvent } from '../../core/log/events.ts';
 import type { ConversationMessage } from '../../core/log/messages.ts';
@@ -11,10 +12,9 @@ import type { Architecture } from '../../transcripts/agent-names.ts';
 import type { ImportedMessagesOptions } from '../../transcripts/message-builder.ts';
 import { messagesToEvents } from '../../transcripts/own-log.ts';
 import { parseTranscript, transcriptToMessages } from '../../transcripts/parse-transcript.ts';
-import type { RawTranscript, SubagentTranscript } from '../../transcripts/raw-transcript.ts';
+import { type RawTranscript, type SubagentTranscript, workflowRun } from '../../transcripts/raw-transcript.ts';
 import type { LoadedTranscript } from '../load-transcript.ts';
-import { workflowRun } from '../workflow-run.ts';
-import { bytesOfFile, type KeptFile, type KeptLog, readKept } from './kept-log.ts';
+import { bytesOf, type KeptFile, type KeptLog, readKept } from './kept-log.ts';
 import { exportOfRows, readKeptRows } from './kept-rows.ts';
 
 /** Loads the transcript of an imported session, in the form that `loadTranscript` loads one from its files. */
@@ -72,7 +72,7 @@ async function readText(log: KeptLog, file: KeptFile): Promise<string> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const parts: string[] = [];
   try {
-    for await (const bytes of bytesOfFile(log, file)) parts.push(decoder.decode(bytes, { stream: true }));
+    for (const batch of file.batches) parts.push(decoder.decode(await bytesOf(log, batch), { stream: true }));
     parts.push(decoder.decode());
     return parts.join('');
   } catch (cause) {

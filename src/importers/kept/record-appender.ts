@@ -1,5 +1,7 @@
 /** Appends records to the log of an imported session in bounded transactions, each guarded by the log's end. */
+
 import { hash } from 'node:crypto';
+import { present } from '../../conversation/same-value.ts';
 import { isHoldfastError } from '../../core/errors.ts';
 import type { NewEvent } from '../../core/log/events.ts';
 import type {
@@ -9,7 +11,7 @@ import type {
   SourceRecordedFields,
   SourceReplacedFields,
 } from '../../core/log/source-events.ts';
-import type { ContentWrite, Store } from '../../ports/store.ts';
+import type { ContentWrite } from '../../ports/store.ts';
 import { uniqueId } from '../../session/append/unique-id.ts';
 import { encodeBytes } from '../../stores/source-bytes.ts';
 import type { KeptLog } from './kept-log.ts';
@@ -40,9 +42,7 @@ export function hashOf(bytes: Buffer | string): string {
 }
 
 export class RecordAppender {
-  readonly #store: Store;
-  readonly #id: string;
-  readonly #incarnation: number;
+  readonly #log: Pick<KeptLog, 'store' | 'id' | 'incarnation'>;
   #seq: number;
   #events: NewEvent[] = [];
   #contents: ContentWrite[] = [];
@@ -52,9 +52,7 @@ export class RecordAppender {
 
   /** `onCommit` is called after each transaction with the number of the source's bytes in it. */
   constructor(log: Pick<KeptLog, 'store' | 'id' | 'incarnation' | 'seq'>, onCommit: (bytes: number) => void) {
-    this.#store = log.store;
-    this.#id = log.id;
-    this.#incarnation = log.incarnation;
+    this.#log = log;
     this.#seq = log.seq;
     this.#onCommit = onCommit;
   }
@@ -78,8 +76,7 @@ export class RecordAppender {
       ...range,
       encoding,
       ...(name === undefined ? { data } : { content: name }),
-      ...(agentId !== undefined && { agentId }),
-      ...(stamp !== undefined && { stamp }),
+      ...present({ agentId, stamp }),
       ...(redacted && { redacted: true }),
       ...(left && { erased: left.erased }),
       at,
@@ -99,16 +96,35 @@ export class RecordAppender {
     this.#contents = [];
     this.#characters = 0;
     this.#bytes = 0;
-    const options = { id: uniqueId(), expectedSeq: this.#seq, incarnation: this.#incarnation };
+    const { store, id, incarnation } = this.#log;
+    const options = { id: uniqueId(), expectedSeq: this.#seq, incarnation };
     try {
-      const { seq } = await this.#store.append(this.#id, events, {
-        ...options,
-        ...(contents.length > 0 && { contents }),
-      });
+      const { seq } = await store.append(id, events, { ...options, ...(contents.length > 0 && { contents }) });
       this.#seq = seq;
     } catch (error) {
       throw isHoldfastError(error, 'SESSION_CONFLICT') ? new StaleLog() : error;
     }
     this.#onCommit(bytes);
   }
+}
+
+/** The time of a batch: its newest timestamp. Listings show a session under the time of its last event, not of its import. */
+
+const FIELD = '"timestamp":"';
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z/;
+const LONGEST = 30;
+
+/** The last timestamp in the bytes of a batch, unless it is invalid or in the future. */
+export function timeIn(bytes: Buffer): string | undefined {
+  const at = bytes.lastIndexOf(FIELD);
+  if (at < 0) return undefined;
+  const start = at + FIELD.length;
+  const [text] = TIME.exec(bytes.toString('latin1', start, start + LONGEST)) ?? [];
+  return validTime(text);
+}
+
+/** A time in the form of our own, unless it is invalid or in the future. */
+export function validTime(text: string | undefined): string | undefined {
+  const time = text === undefined ? Number.NaN : Date.parse(text);
+  return time <= Date.now() ? new Date(time).toISOString() : undefined;
 }

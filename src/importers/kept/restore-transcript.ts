@@ -28,17 +28,15 @@ export async function restoreTranscript(store: Store, id: string, path: string):
   const written: string[] = [];
   const placed: string[] = [];
   try {
-    const temporary: string[] = [];
     for (const target of targets) {
       const folder = dirname(target.path);
       await makeFolder(folder);
       const file = join(folder, `.${basename(target.path)}.${randomUUID()}.tmp`);
-      temporary.push(file);
       written.push(file);
       await writeSynced(file, (handle) => target.write((bytes) => handle.writeFile(bytes)));
     }
     for (const [i, target] of targets.entries()) {
-      await linkNewFile(temporary[i] as string, target.path, exists(target.path));
+      await linkNewFile(written[i] as string, target.path, exists(target.path));
       placed.push(target.path);
     }
   } catch (error) {
@@ -70,10 +68,7 @@ function fileTargets(log: KeptLog, path: string): readonly Target[] {
   const others = files.filter((file) => file !== main);
   return [
     ...others.map((file) => ({ path: placeOf(log.id, file, main, path), write: fileWriter(log, file) })),
-    {
-      path,
-      write: fileWriter(log, main),
-    },
+    { path, write: fileWriter(log, main) },
   ];
 }
 

@@ -96,12 +96,10 @@ function listSessions(database: Database): readonly OpenCodeSession[] {
        FROM session ORDER BY time_created, id`,
     )
     .all();
-  return rows.map((row) => ({
-    id: row.id,
-    parentId: row.parent_id ?? undefined,
-    info: infoOf(row),
-    messages: row.messages,
-  }));
+  return rows.map((row) => {
+    const { id, parent_id, messages } = row;
+    return { id, parentId: parent_id ?? undefined, info: infoOf(row), messages };
+  });
 }
 
 /** A session as an export holds it: `opencode import` needs more of it than a listing. */

@@ -1,18 +1,22 @@
 /** The sessions of OpenCode: in its database (since 1.2), in a storage folder (before), or exported to a JSON file. */
+
 import { stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, relative, sep } from 'node:path';
 import type { ConversationEvent } from '../../conversation/events.ts';
+import { present } from '../../conversation/same-value.ts';
+import { asName, asText } from '../../transcripts/json-access.ts';
 import { type OpenCodeExport, parseExport } from '../../transcripts/opencode/export.ts';
-import { openCodeFormat } from '../../transcripts/opencode/opencode-format.ts';
-import { OpenCodeTranscript } from '../../transcripts/opencode/transcript-events.ts';
+import { OpenCodeTranscript, openCodeFormat } from '../../transcripts/opencode/opencode-format.ts';
+import { isoTime, timeField } from '../../transcripts/opencode/time.ts';
 import type { RawTranscript } from '../../transcripts/raw-transcript.ts';
-import { checkSessionId, readHead, readText } from '../safe-files.ts';
-import type { ReportProblem } from '../search-problem.ts';
+import { sessionTitle } from '../../transcripts/text-lines.ts';
+import { checkSessionId, listDirectory, readFileBelow, readHeadSync, readText } from '../safe-files.ts';
 import {
   type FileOrFolder,
   type FoundRows,
   type FoundSession,
   type OnDiagnostics,
+  type ReportProblem,
   type RowRecord,
   type RowsReader,
   readLoaded,
@@ -20,11 +24,9 @@ import {
   type TranscriptPlace,
   type TranscriptSource,
 } from '../transcript-source.ts';
-import { findChildExports } from './child-exports.ts';
 import { openOpenCodeDatabase } from './database.ts';
-import { familiesIn, familyOf, type OpenCodeSessions } from './sessions.ts';
+import { familiesIn, familyOf, type OpenCodeSession, type OpenCodeSessions } from './sessions.ts';
 import { openOpenCodeStorage } from './storage.ts';
-import { summarizeExport, summarizeSessions } from './summarize-sessions.ts';
 
 /** What `opencode export` prints, and a list of messages alone. */
 const EXPORT_HEAD = /^(?:\xEF\xBB\xBF)?\s*(?:\{\s*"(?:info|messages)"|\[\s*\{\s*"(?:info|parts)")\s*:/;
@@ -67,7 +69,7 @@ async function findSessions(item: FileOrFolder, report: ReportProblem): Promise<
   }
   if (isDatabaseName(path)) return await withSessions(await openOpenCodeDatabase(path), summarize);
   if (extname(path) !== '.json') return undefined;
-  if (EXPORT_HEAD.test(await readHead(path, EXPORT_HEAD_BYTES))) return await summarizeExport(path, report);
+  if (EXPORT_HEAD.test(readHeadSync(path, EXPORT_HEAD_BYTES))) return await summarizeExport(path, report);
   // The usual name alone: it may be another program's file, and is no problem then.
   return path.endsWith('export.json') ? await summarizeExport(path, () => {}) : undefined;
 }
@@ -114,14 +116,17 @@ async function withSessions<T>(sessions: OpenCodeSessions, use: (sessions: OpenC
   }
 }
 
-/** An export, with those of its children that are beside it. */
+/** The text of an export, and its children that are beside it. */
+async function readExport(path: string): Promise<{ main: string; children: readonly ChildExport[] }> {
+  const main = await readText(path);
+  const parsed = parseExport(main);
+  return { main, children: parsed === undefined ? [] : await findChildExports(path, parsed) };
+}
+
 async function loadExport(path: string): Promise<RawTranscript> {
-  const text = await readText(path);
-  const main = parseExport(text);
-  const children = main === undefined ? [] : await findChildExports(path, main);
-  return children.length === 0
-    ? text
-    : { main: text, subagents: children.map(({ id, transcript }) => ({ id, transcript })) };
+  const { main, children } = await readExport(path);
+  const subagents = children.map(({ id, transcript }) => ({ id, transcript }));
+  return children.length === 0 ? main : { main, subagents };
 }
 
 function combineExports(main: OpenCodeExport | undefined, children: readonly OpenCodeExport[]): RawTranscript {
@@ -142,13 +147,15 @@ function isDatabaseName(path: string): boolean {
 
 /** An export and those of its children that are beside it. */
 async function listExport({ path }: TranscriptPlace): Promise<readonly SessionFile[]> {
-  const main = parseExport(await readText(path));
-  const children = main === undefined ? [] : await findChildExports(path, main);
+  const { children } = await readExport(path);
   const nameOf = (file: string): string => relative(dirname(path), file).split(sep).join('/');
   return [
     { name: basename(path), path, role: 'main' },
-    ...children.map((child) => ({
-      ...({ name: nameOf(child.path), path: child.path, role: 'subagent', agentId: child.id } as const),
+    ...children.map(({ id, path: file }) => ({
+      name: nameOf(file),
+      path: file,
+      role: 'subagent' as const,
+      agentId: id,
     })),
   ];
 }
@@ -165,7 +172,7 @@ async function isDirectory(path: string): Promise<boolean> {
 }
 
 async function isDatabase(path: string): Promise<boolean> {
-  return (await readHead(path, SQLITE_MAGIC.length)) === SQLITE_MAGIC;
+  return readHeadSync(path, SQLITE_MAGIC.length) === SQLITE_MAGIC;
 }
 
 /** Opened sessions as rows: each session and its descendants, one JSON text per session and per message (D75). */
@@ -193,5 +200,77 @@ function rowsOf(path: string, sessions: OpenCodeSessions): RowsReader {
       for (const message of messages) yield { type: 'message', info: message.info, parts: message.parts };
     },
     close: () => sessions.close(),
+  };
+}
+
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** The export of a child session. */
+interface ChildExport {
+  readonly id: string;
+  readonly parentId: string;
+  readonly transcript: string;
+  readonly path: string;
+}
+
+/** The descendants of an exported session whose exports are beside it: in its folder or in the folder `children` below that. */
+async function findChildExports(path: string, main: OpenCodeExport): Promise<readonly ChildExport[]> {
+  const directory = dirname(path);
+  const candidates: ChildExport[] = [];
+  for (const folder of [directory, join(directory, 'children')]) {
+    for (const entry of await listDirectory(folder)) {
+      if (!entry.isFile() || !entry.name.endsWith('.json')) continue;
+      const transcript = await readFileBelow(directory, join(folder, entry.name), MAX_BYTES);
+      const info = transcript === undefined ? undefined : parseExport(transcript)?.info;
+      const id = asName(info?.id);
+      const parentId = asName(info?.parentID);
+      if (transcript !== undefined && id !== undefined && parentId !== undefined) {
+        candidates.push({ id, parentId, transcript, path: join(folder, entry.name) });
+      }
+    }
+  }
+  const [, ...found] = familiesIn(candidates)({ id: asName(main.info.id) ?? '', parentId: '', transcript: '', path });
+  return found;
+}
+
+const MAX_EXPORT_BYTES = 64 * 1024 * 1024;
+
+/** Summarizes the sessions of a database or a storage folder that have no parent. */
+function summarizeSessions(path: string, sessions: OpenCodeSessions): readonly FoundSession[] {
+  const all = sessions.list();
+  const familyIn = familiesIn(all);
+  const roots = all.filter(({ parentId }) => parentId === undefined);
+  return roots.map((session) => summarize(path, session, familyIn(session).length - 1));
+}
+
+/** Summarizes an exported session; `undefined` for the export of a child. `report` receives an export that is too large. */
+async function summarizeExport(path: string, report: ReportProblem): Promise<readonly FoundSession[] | undefined> {
+  const { size } = await stat(path);
+  if (size > MAX_EXPORT_BYTES) {
+    const why = `it has ${size} bytes, and exports of more than ${MAX_EXPORT_BYTES} are not read`;
+    report({ code: 'too-large', path, message: `${why}; name OpenCode's own database instead` });
+    return undefined;
+  }
+  const exported = parseExport((await readFileBelow(dirname(path), path, MAX_EXPORT_BYTES)) ?? '');
+  const id = asName(exported?.info.id);
+  if (exported === undefined || id === undefined || asName(exported.info.parentID) !== undefined) return undefined;
+  const messages = [...exported.messages].length;
+  return [summarize(path, { id, parentId: undefined, info: exported.info, messages }, 0)];
+}
+
+function summarize(path: string, session: OpenCodeSession, subagents: number): FoundSession {
+  const { info } = session;
+  const title = sessionTitle(asText(info.title));
+  const cwd = asName(info.directory);
+  const createdAt = isoTime(timeField(info, 'created'));
+  const updatedAt = isoTime(timeField(info, 'updated'));
+  return {
+    path,
+    sessionId: session.id,
+    ...present({ title, cwd }),
+    ...(createdAt !== '' && { createdAt }),
+    ...(updatedAt !== '' && { updatedAt }),
+    messages: session.messages,
+    subagents,
   };
 }

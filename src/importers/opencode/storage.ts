@@ -3,7 +3,7 @@ import { closeSync, fstatSync, readdirSync, readFileSync, realpathSync } from 'n
 import { join, sep } from 'node:path';
 import { asName, asObject, type Json, parseJson } from '../../transcripts/json-access.ts';
 import type { OpenCodeExportMessage } from '../../transcripts/opencode/export.ts';
-import { timeField } from '../../transcripts/opencode/time.ts';
+import { byCreation } from '../../transcripts/opencode/time.ts';
 import { isSafeId, openFileSync } from '../safe-files.ts';
 import type { OpenCodeSession, OpenCodeSessions } from './sessions.ts';
 
@@ -40,8 +40,7 @@ function* readMessages(
     const id = name.slice(0, -'.json'.length);
     return info === undefined || !isSafeId(id) ? [] : [{ ...info, id, sessionID: sessionId }];
   });
-  infos.sort((a, b) => (timeField(a, 'created') ?? 0) - (timeField(b, 'created') ?? 0) || compareIds(a, b));
-  for (const info of infos) {
+  for (const info of infos.sort(byCreation)) {
     const messageId = asName(info.id) ?? '';
     const parts = list('part', messageId).flatMap((name): readonly Json[] => {
       const part = name.endsWith('.json') ? read('part', messageId, name) : undefined;
@@ -50,10 +49,6 @@ function* readMessages(
     });
     yield { info, parts };
   }
-}
-
-function compareIds(a: Json, b: Json): number {
-  return (asName(a.id) ?? '') < (asName(b.id) ?? '') ? -1 : 1;
 }
 
 /** The names in a folder below the root, sorted, without symbolic links. */

@@ -12,7 +12,7 @@ import type { AppendGuard } from '../../session/append/append-queue.ts';
 export class PlanChanged extends Error {}
 
 /** A guard for an append about a call: throws `PlanChanged` when the call has its result, or a person has decided about it, since. */
-export function unlessSpoken(call: CallState): AppendGuard {
+export function whilePlanHolds(call: CallState): AppendGuard {
   return ({ record: { evaluations } }) => {
     const now = findCall(evaluations, call);
     if (now && !hasResult(now) && now.approval === call.approval && now.settlement === call.settlement) return;
@@ -22,10 +22,10 @@ export function unlessSpoken(call: CallState): AppendGuard {
 
 /** The same for a call's outcome: a call that was started under this lease has run, whatever a person decides (D67). */
 export function unlessOvertaken(fence: number, call: CallState): AppendGuard {
-  const unspoken = unlessSpoken(call);
+  const holds = whilePlanHolds(call);
   return (state) => {
     const now = findCall(state.record.evaluations, call);
-    if (now?.status !== 'started' || now.fence !== fence) unspoken(state);
+    if (now?.status !== 'started' || now.fence !== fence) holds(state);
   };
 }
 

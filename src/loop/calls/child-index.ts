@@ -70,20 +70,20 @@ export function childrenUnder(prefix: string, evaluations: readonly Evaluation[]
  */
 export function matchChild(
   children: readonly RecordedChild[],
-  asked: { readonly prompt: Prompt<unknown>; readonly options: ChildOptions; readonly place: string },
+  asked: { readonly prompt: Prompt<unknown>; readonly options: ChildOptions; readonly ordinal: string },
 ): RecordedChild | undefined {
-  const { prompt, options, place } = asked;
+  const { prompt, options, ordinal } = asked;
   const input = inputHash(options);
   const params = paramsHash(options);
   const equal = children.filter(({ name, evaluation }) => {
     if (evaluation.key !== undefined) return false;
     if (evaluation.promptNs !== prompt.ns || evaluation.promptKey !== prompt.key) return false;
-    if (evaluation.inputHash === '') return name === place; // recorded without an identity
+    if (evaluation.inputHash === '') return name === ordinal; // recorded without an identity
     return evaluation.inputHash === input && hasParams(evaluation, params);
   });
   // A prompt that changed since is checked by the resume (D4); one with the same instructions is preferred.
   const unchanged = equal.filter(({ evaluation }) => evaluation.promptHash === prompt.hash);
   const candidates = unchanged.length > 0 ? unchanged : equal;
-  const atPlace = candidates.find(({ name, evaluation }) => evaluation.paramsHash === undefined && name === place);
-  return atPlace ?? candidates[0];
+  const byOrdinal = candidates.find(({ name, evaluation }) => evaluation.paramsHash === undefined && name === ordinal);
+  return byOrdinal ?? candidates[0];
 }

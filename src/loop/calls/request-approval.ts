@@ -2,7 +2,7 @@ import type { CallState } from '../../core/fold/evaluations.ts';
 import type { ToolApprovalRequested, Without } from '../../core/log/events.ts';
 import type { CallRef } from '../../core/log/messages.ts';
 import { type Run, record } from '../evaluate/run.ts';
-import { PlanChanged, unlessSpoken } from './call-guards.ts';
+import { PlanChanged, whilePlanHolds } from './call-guards.ts';
 import { type Approval, prepareRecorded } from './prepare-call.ts';
 
 /**
@@ -38,7 +38,7 @@ function isoTime(time: number): string {
 
 /** Records that a call waits, unless the log has it. Throws `PlanChanged` when a person was faster, or too late. */
 export async function awaitApproval(run: Run, call: CallState, approval: Approval): Promise<void> {
-  if (!call.approvalRequest) await record(run, [approvalRequest(run, call, approval)], { guard: unlessSpoken(call) });
+  if (!call.approvalRequest) await record(run, [approvalRequest(run, call, approval)], { guard: whilePlanHolds(call) });
   else if (isExpired(run, call)) await deny(run, call);
 }
 
@@ -47,7 +47,7 @@ export async function returnApproval(run: Run, call: CallState, problem: string)
   const { editedArguments: _, edited: __, ...asWritten } = call;
   const prepared = await prepareRecorded(run, asWritten);
   const approval = (prepared.ok ? await prepared.needsApproval() : undefined) ?? {};
-  await record(run, [{ ...approvalRequest(run, call, approval), problem }], { guard: unlessSpoken(call) });
+  await record(run, [{ ...approvalRequest(run, call, approval), problem }], { guard: whilePlanHolds(call) });
 }
 
 /** Whether the time for an approval has passed. */
@@ -59,7 +59,7 @@ async function deny(run: Run, call: CallState): Promise<never> {
   const { evaluationId, turn, callId, attempt } = call;
   const reason = `it was not approved before ${call.approvalRequest?.expiresAt}`;
   await record(run, [{ type: 'tool/denied', evaluationId, turn, callId, attempt, reason }], {
-    guard: unlessSpoken(call),
+    guard: whilePlanHolds(call),
   });
   throw new PlanChanged(`call ${callId} was denied: ${reason}`);
 }

@@ -15,7 +15,7 @@ import { SuspendedCall } from '../define/suspend-until.ts';
 import { describeError, failure, resultOf, settledOutcome, type ToolOutcome } from '../define/tool-result.ts';
 import { confirmLease, type Run, record } from '../evaluate/run.ts';
 import { pause } from '../request/pause.ts';
-import { unlessSpoken } from './call-guards.ts';
+import { whilePlanHolds } from './call-guards.ts';
 import { deferCall, isDue, waitsForTime } from './defer-call.ts';
 import { type Prepared, prepareRecorded } from './prepare-call.ts';
 import { awaitApproval, returnApproval } from './request-approval.ts';
@@ -63,12 +63,12 @@ function withEditNote(result: CallResult, edited: string | undefined): CallResul
   const ranWith = edited === undefined ? 'The new ones are not shown here.' : `It ran with: ${edited}`;
   const text = `\n\nA person changed the arguments of this call before it ran. ${ranWith}`;
   const { characters } = outcome;
-  const told: ToolOutcome = {
+  const noted: ToolOutcome = {
     ...outcome,
     content: [...outcome.content, { type: 'text', text, synthetic: true }],
     ...(characters !== undefined && { characters: characters + text.length }),
   };
-  return { ...result, outcome: told };
+  return { ...result, outcome: noted };
 }
 
 async function carryOut(run: Run, planned: PlannedCall): Promise<CallResult> {
@@ -286,7 +286,7 @@ function done(outcome: ToolOutcome): Extract<CallResult, { readonly type: 'done'
 async function recordStart(run: Run, call: CallState, prepared: Prepared, attempt: number): Promise<void> {
   const { tool } = prepared;
   if (tool.effect === 'read') return;
-  await record(run, [startEvent(run, call, tool, attempt)], { guard: unlessSpoken(call) });
+  await record(run, [startEvent(run, call, tool, attempt)], { guard: whilePlanHolds(call) });
   run.startedHere.set(callKey(call), prepared);
 }
 

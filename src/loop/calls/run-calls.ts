@@ -7,7 +7,7 @@ import type { AppendGuard } from '../../session/append/append-queue.ts';
 import { describeError, failure } from '../define/tool-result.ts';
 import { currentEvaluation, ENVELOPE, isRefusedEvent, type Run, record, toolMessage } from '../evaluate/run.ts';
 import { Suspension } from '../evaluate/suspension.ts';
-import { PlanChanged, unlessOvertaken, unlessSpoken } from './call-guards.ts';
+import { PlanChanged, unlessOvertaken, whilePlanHolds } from './call-guards.ts';
 import { prepareRecorded } from './prepare-call.ts';
 import { type CallResult, runCall, startEvent } from './run-call.ts';
 
@@ -98,9 +98,9 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
   const workers = Array.from({ length: Math.min(maxParallelCalls, calls.length) }, work);
   const ended = await Promise.allSettled(workers);
   for (const one of ended) if (one.status === 'rejected') throw one.reason;
-  const place = ({ planned }: (typeof waiting)[number]): number =>
+  const inOrder = ({ planned }: (typeof waiting)[number]): number =>
     calls.findIndex(({ call }) => callKey(call) === callKey(planned.call));
-  waiting.sort((a, b) => place(a) - place(b));
+  waiting.sort((a, b) => inOrder(a) - inOrder(b));
   const first =
     waiting.find(({ result }) => result.reason === 'TOOL_OUTCOME_UNKNOWN') ??
     waiting.find(({ result }) => result.reason !== 'TIMER_PENDING') ??
@@ -151,7 +151,7 @@ function startOf(run: Run, { call: { evaluationId, turn, callId } }: PlannedCall
   if (prepared.tool.needsApproval && planned.call.approval !== 'approved') return undefined;
   return {
     event: startEvent(run, planned.call, prepared.tool, 1),
-    guard: unlessSpoken(planned.call),
+    guard: whilePlanHolds(planned.call),
     recorded: () => run.startedHere.set(callKey(planned.call), prepared),
   };
 }

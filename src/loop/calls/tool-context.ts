@@ -10,6 +10,7 @@ import type { ToolContext } from '../define/define-tool.ts';
 import { inputHash } from '../evaluate/evaluation-identity.ts';
 import type { ChildOptions, EvaluationResponse, SuspendedResponse } from '../evaluate/provider-adapter.ts';
 import { currentEvaluation, type Run } from '../evaluate/run.ts';
+import { remainingBudget, rootOf } from '../request/spending.ts';
 import { childrenUnder, matchChild } from './child-index.ts';
 
 /** Thrown out of `ctx.evaluate` when the child waits: the call waits with it. */
@@ -71,7 +72,12 @@ export class CallScope {
       const late = (): void => controller.abort(new TimedOut(`"${call.name}" did not return within ${timeoutMs} ms`));
       this.#cancelTimeout = run.session.clock.after(timeoutMs, late);
     }
+    const { deadline } = rootOf(run).options;
     this.context = {
+      ...(deadline !== undefined && { deadline: new Date(deadline) }),
+      get budget() {
+        return remainingBudget(run);
+      },
       attempt,
       isResume,
       callId: call.callId,
@@ -144,9 +150,9 @@ export class CallScope {
     if (this.#ended) throw callEnded();
     this.#checkEffect();
     try {
-      const { name, ...place } = this.#place(prompt, options);
+      const { name, ...conversation } = this.#conversationOf(prompt, options);
       const { signal } = this.#mayEnd();
-      const child = this.#run.child(this.#run, this.#call, prompt, options, { ...place, signal });
+      const child = this.#run.child(this.#run, this.#call, prompt, options, { ...conversation, signal });
       this.#children.set(name, { inputHash: inputHash(options), response: child });
       const response = await child;
       if (response.status === 'suspended') throw new ChildSuspended(response);
@@ -176,12 +182,12 @@ export class CallScope {
   }
 
   /** Where a child's conversation is: the recorded one that is asked for again, or a new one. */
-  #place(
+  #conversationOf(
     prompt: Prompt<unknown>,
     options: ChildOptions,
   ): { readonly name: string; readonly conversationId: string; readonly evaluationId?: string } {
     const { key } = options;
-    const place = ++this.#count;
+    const ordinal = ++this.#count;
     const prefix = `${[callKey(this.#call), ...(this.#step ? [this.#step] : [])].join('/')}/`;
     const recorded = childrenUnder(prefix, this.#run.children.of(this.#call));
     if (key !== undefined) {
@@ -203,9 +209,9 @@ export class CallScope {
       return { name: key, conversationId: prefix + key, ...(known && { evaluationId: known.id }) };
     }
     const unused = recorded.filter(({ name }) => !this.#children.has(name));
-    const match = matchChild(unused, { prompt, options, place: String(place) });
+    const match = matchChild(unused, { prompt, options, ordinal: String(ordinal) });
     const taken = (name: string): boolean => this.#children.has(name) || recorded.some((one) => one.name === name);
-    let free = place;
+    let free = ordinal;
     while (!match && taken(String(free))) free++;
     const name = match?.name ?? String(free);
     return { name, conversationId: prefix + name, ...(match && { evaluationId: match.evaluation.id }) };

@@ -9,19 +9,55 @@ import { type AnyTool, checkToolName } from './define-tool.ts';
 import { type ForeignTool, isForeignTool, toTool } from './foreign-tools.ts';
 import { type JsonSchema, toJsonSchema } from './json-schema.ts';
 
-/** What a model is given: instructions, tools and the shape of its output. */
-export interface Prompt<Output = undefined> extends PromptIdentity {
+/** Only for the compiler. */
+declare const bound: unique symbol;
+
+/** What a model is given: instructions, tools and the shape of its output. `Params` are the values that the instructions need. */
+export interface Prompt<Output = undefined, Params = AnyParams> extends PromptIdentity {
   readonly instructions: string;
+  readonly [bound]?: Params;
   readonly tools: readonly AnyTool[];
   readonly output?: { readonly schema: StandardSchemaV1<unknown, Output>; readonly jsonSchema: JsonSchema };
 }
 
+/** Values for `{{name}}` in instructions that the compiler does not know. */
+export type AnyParams = Readonly<Record<string, unknown>>;
+
+/** The values that instructions need: one for each `{{name}}` in a literal text. */
+export type ParamsOf<Instructions extends string> = string extends Instructions
+  ? AnyParams
+  : { readonly [Name in NamesIn<Instructions>]: string | number | boolean };
+
+/** The names that a text has in double braces. Whatever else stands there is text, as it is at run time. */
+type NamesIn<Text extends string> = Text extends `${string}{{${infer Rest}`
+  ? Rest extends `${infer Name}}}${infer After}`
+    ? IsName<Trimmed<Name>> extends true
+      ? Trimmed<Name> | NamesIn<After>
+      : NamesIn<Rest>
+    : never
+  : never;
+
+type Space = ' ' | '\n' | '\t' | '\r';
+type Trimmed<Text extends string> = Text extends `${Space}${infer Rest}` | `${infer Rest}${Space}`
+  ? Trimmed<Rest>
+  : Text;
+
+type Digit = '0' | '1' | '2' | '3' | '4' | '5' | '6' | '7' | '8' | '9';
+type IsName<Text extends string> = Text extends '' ? false : HasOnlyNameCharacters<Text>;
+type HasOnlyNameCharacters<Text extends string> = Text extends `${infer First}${infer Rest}`
+  ? First extends Digit | '_' | '.' | '-'
+    ? HasOnlyNameCharacters<Rest>
+    : Lowercase<First> extends Uppercase<First> // no letter
+      ? false
+      : HasOnlyNameCharacters<Rest>
+  : true;
+
 /** What `definePrompt` takes. */
-export interface PromptDefinition<Schema extends StandardSchemaV1 | undefined> {
+export interface PromptDefinition<Schema extends StandardSchemaV1 | undefined, Instructions extends string = string> {
   readonly ns: string;
   readonly key: string;
-  /** Text with `{{name}}`, bound by `evaluate(prompt, { params })`. */
-  readonly instructions: string;
+  /** Text with `{{name}}`, bound by `evaluate(prompt, { params })`: each name of a literal text is required there. */
+  readonly instructions: Instructions;
   /** Tools of ours and AI SDK `tool()` objects. The latter have no name of their own: the key in a `ToolSet` is their name. */
   readonly tools?: ToolSet | readonly ToolEntry[];
   /** The shape of the response; without one it is text. Objects are sent as closed: `z.object` is strict where the provider can be. */
@@ -30,7 +66,7 @@ export interface PromptDefinition<Schema extends StandardSchemaV1 | undefined> {
   readonly outputJsonSchema?: JsonSchema;
 }
 
-/** Tools by name: ours, and AI SDK `tool()` objects. */
+/** Tools by name: ours, under their own name, and AI SDK `tool()` objects. */
 export type ToolSet = Readonly<Record<string, AnyTool | ForeignTool>>;
 
 /** An AI SDK `tool()` object that was given a name: `{ ...tool(…), name: 'weather' }`. */
@@ -51,10 +87,11 @@ const KNOWN: KnownOptions<PromptDefinition<undefined>> = {
   outputJsonSchema: true,
 };
 
-/** Defines a prompt and fixes its identity: name, instructions, and the names and schemas of its tools (D4). */
-export function definePrompt<Schema extends StandardSchemaV1 | undefined = undefined>(
-  definition: PromptDefinition<Schema>,
-): Prompt<OutputOf<Schema>> {
+/** Defines a prompt and fixes its identity: name, instructions, and the names and schemas of its tools. */
+export function definePrompt<
+  Schema extends StandardSchemaV1 | undefined = undefined,
+  const Instructions extends string = string,
+>(definition: PromptDefinition<Schema, Instructions>): Prompt<OutputOf<Schema>, ParamsOf<Instructions>> {
   const { ns, key, instructions, output } = definition;
   refuseUnknownOptions('definePrompt', definition, KNOWN);
   if (!ns || !key || typeof instructions !== 'string') {
@@ -115,6 +152,11 @@ function isToolSet(entry: unknown): entry is ToolSet {
 function toolsOf(tools: ToolSet): readonly AnyTool[] {
   return Object.entries(tools).map(([name, tool]) => {
     checkToolName(name);
-    return isForeignTool(tool) ? toTool(name, tool) : { ...tool, name };
+    if (isForeignTool(tool)) return toTool(name, tool);
+    if (tool.name === name) return tool;
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      `tools: { ${name} } holds the tool "${tool.name}"; give it the name "${name}", or the key "${tool.name}"`,
+    );
   });
 }

@@ -25,7 +25,7 @@ const ONE_TEXT: JsonSchema = {
 };
 
 /**
- * Defines a tool that runs a prompt as a child conversation (D52) and returns its output, or its text without an output schema.
+ * Defines a tool that runs a prompt as a child conversation and returns its output, or its text without an output schema.
  * Fields of the arguments that the instructions name as `{{field}}` are bound there; the others are the child's message: a
  * single text as it is, anything else as JSON. The tool is `idempotent`: finished children return their recorded response.
  */

@@ -5,8 +5,8 @@ import { type KnownOptions, refuseUnknownOptions } from '../../core/known-option
 import type { ToolEffect } from '../../core/log/events.ts';
 import type { ProgressReport } from '../../core/log/progress.ts';
 import type { StagedSession } from '../../session/append/staged-session.ts';
-import type { ChildOptions, EvaluationResponse } from '../evaluate/provider-adapter.ts';
-import type { Prompt } from './define-prompt.ts';
+import type { Budget, ChildOptions, EvaluationResponse, NeededParams } from '../evaluate/provider-adapter.ts';
+import type { AnyParams, Prompt } from './define-prompt.ts';
 import { type JsonSchema, toJsonSchema } from './json-schema.ts';
 import type { SuspendedCall } from './suspend-until.ts';
 
@@ -17,31 +17,38 @@ export interface ToolContext<Slices extends readonly AnySlice[] = readonly AnySl
   readonly evaluationId: string;
   readonly conversationId: string;
   readonly sessionId: string;
-  /** True only for a call that an earlier process had started (D19). */
+  /** True only for a call that an earlier process had started. */
   readonly isResume: boolean;
   /** 1 for the first run of this call. */
   readonly attempt: number;
   /** The same for every run of this call and for no other call, also across forks of the session. */
   readonly idempotencyKey: string;
+  /** When the evaluation stops; a child conversation has its parent's. Absent without a deadline. */
+  readonly deadline?: Date;
+  /** What is left of the evaluation's budget and of those above it, when it is read: a limit that is not set is absent. */
+  readonly budget: Omit<Budget, 'over'>;
   /** Aborts on timeout, deadline, cancellation, and when the session was taken over. */
   readonly signal: AbortSignal;
-  /** The session: what is dispatched here is committed together with the result, or marked discarded with a failure (D21). */
+  /** The session: what is dispatched here is committed together with the result, or marked discarded with a failure. */
   readonly session: StagedSession<Slices>;
   /**
    * Reports how far the call is, to listeners (`tool/progress`) and to readers of the session, until its result is
-   * recorded; never to the provider (D62). Text is appended; `percent` and `data` replace the last ones. Of the text the newest 64 kB
+   * recorded; never to the provider. Text is appended; `percent` and `data` replace the last ones. Of the text the newest 64 kB
    * are kept. Never throws: an invalid report is a process warning, one after the call has ended is ignored.
    */
   progress(report: string | ProgressReport): void;
   /**
-   * Runs a child conversation in the same log (D52). When the handler runs again, a recorded child is matched by its `key`, or
-   * without one by prompt, input and params. Throws in a tool that declares no effect (D60): declare `idempotent`, or `read` if the
+   * Runs a child conversation in the same log. When the handler runs again, a recorded child is matched by its `key`, or
+   * without one by prompt, input and params. Throws in a tool that declares no effect: declare `idempotent`, or `read` if the
    * children only read. In a `once` tool it works, but after a crash the handler, and so its children, wait for a decision.
    */
-  evaluate<Output>(prompt: Prompt<Output>, options?: ChildOptions): Promise<EvaluationResponse<Output>>;
+  evaluate<Output, Params extends AnyParams = AnyParams>(
+    prompt: Prompt<Output, Params>,
+    options?: ChildOptions & NeededParams<Params>,
+  ): Promise<EvaluationResponse<Output>>;
 }
 
-/** Whether a call needs a person's approval. One that is not approved within `expiresAfterMs` is denied (D67). */
+/** Whether a call needs a person's approval. One that is not approved within `expiresAfterMs` is denied. */
 export type ApprovalNeed = boolean | { readonly expiresAfterMs?: number };
 
 /** What `reconcile` found out about a call that was started by a process that died. */
@@ -65,11 +72,11 @@ export interface Tool<Input = unknown, Output = unknown> {
   readonly slices?: readonly AnySlice[];
   readonly jsonSchema: JsonSchema;
   readonly effect: ToolEffect;
-  /** The definition named no effect, so it is `once`, and `ctx.evaluate` throws in it (D60). */
+  /** The definition named no effect, so it is `once`, and `ctx.evaluate` throws in it. */
   readonly effectUndeclared?: true;
-  /** May return `suspendUntil` instead of a result (D78). */
+  /** May return `suspendUntil` instead of a result. */
   execute(input: Input, context: ToolContext): Promise<Output | SuspendedCall> | Output | SuspendedCall;
-  /** Did it happen? Asked instead of running a `once` tool again (D18). */
+  /** Did it happen? Asked instead of running a `once` tool again. */
   readonly reconcile?: (input: Input, context: ToolContext) => Promise<Reconciliation<Output>> | Reconciliation<Output>;
   /**
    * Undoes a partial effect before the handler runs again: for an `idempotent` call that a crash cut off, and for a `once` call that
@@ -104,7 +111,7 @@ export interface ToolDefinition<
   readonly slices?: Slices;
   /** For schema libraries that do not convert themselves. */
   readonly jsonSchema?: JsonSchema;
-  /** `once` unless given (D18, D60). A handler that runs child conversations with `ctx.evaluate` declares `idempotent`. */
+  /** `once` unless given. A handler that runs child conversations with `ctx.evaluate` declares `idempotent`. */
   readonly effect?: ToolEffect;
   readonly execute: (
     input: StandardSchemaV1.InferOutput<Schema>,

@@ -28,7 +28,7 @@ const MAX_TIME = 8.64e15;
 
 /**
  * Lets a tool wait without a process: return it from a handler, and the evaluation is suspended until that time, also across restarts
- * (D78). Then the handler runs again with the next `ctx.attempt` or, if `result` is given, the call gets that result. Timers are in
+ *. Then the handler runs again with the next `ctx.attempt` or, if `result` is given, the call gets that result. Timers are in
  * the log; a worker fires them, and so does any later `run`.
  *
  * A handler that is to run again declares `effect: 'read'` or `'idempotent'`; a `once` handler gives a `result`. A time that has

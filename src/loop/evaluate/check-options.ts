@@ -1,7 +1,7 @@
 import { HoldfastError } from '../../core/errors.ts';
-import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
-import { limitProblem } from '../../core/limit-problem.ts';
+import { type KnownOptions, limitProblem, refuseUnknownOptions } from '../../core/known-options.ts';
 import { checkPrices } from '../request/prices.ts';
+import { UsagePool } from '../request/shared-usage.ts';
 import type { Budget, ChildOptions, EvaluateOptions } from './provider-adapter.ts';
 
 /** No slash: ids of calls and children are joined with it. */
@@ -40,7 +40,11 @@ const BUDGET: KnownOptions<Budget> = {
   maxCostUsd: true,
   over: true,
 };
-const LIMITS: KnownOptions<NonNullable<EvaluateOptions['limits']>> = { model: true, maxTokens: true };
+const LIMITS: KnownOptions<NonNullable<EvaluateOptions['limits']>> = {
+  model: true,
+  maxTokens: true,
+  maxOutputTokens: true,
+};
 
 /** Refuses options that do not exist, and numbers that would make the loop spin or stand still. */
 export function checkOptions(options: EvaluateOptions, of: 'evaluate' | 'ctx.evaluate' = 'evaluate'): void {
@@ -57,8 +61,9 @@ export function checkOptions(options: EvaluateOptions, of: 'evaluate' | 'ctx.eva
   };
   const problem = limitProblem(numbers);
   if (problem) throw new HoldfastError('INVALID_ARGUMENT', problem);
-  if (over !== undefined && over !== 'evaluation' && over !== 'session') {
-    throw new HoldfastError('INVALID_ARGUMENT', `budget.over is 'evaluation' or 'session', not "${over}"`);
+  if (over !== undefined && over !== 'evaluation' && over !== 'session' && !(over instanceof UsagePool)) {
+    const wrong = `budget.over is 'evaluation', 'session' or what createSharedUsage returned, not ${JSON.stringify(over)}`;
+    throw new HoldfastError('INVALID_ARGUMENT', wrong);
   }
   checkPrices(options.prices ?? {});
   if (options.signal !== undefined && !(options.signal instanceof AbortSignal)) {

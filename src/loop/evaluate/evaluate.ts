@@ -18,6 +18,7 @@ import { askModel } from '../request/ask-model.ts';
 import { DraftWriter } from '../request/draft-writer.ts';
 import { finish } from '../request/finish.ts';
 import { RequestHistory } from '../request/request-history.ts';
+import { joinSharedUsage } from '../request/spending.ts';
 import { interruptLeftDraft } from '../request/stream-response.ts';
 import { createAborter, narrowed } from './aborter.ts';
 import { begin, type Place } from './begin.ts';
@@ -161,11 +162,13 @@ async function evaluateConversation(
       return evaluateChild(inner, childPrompt, given, { conversationId, parent: { call, run: parent } });
     },
   };
+  const leave = joinSharedUsage(run);
   try {
     if (found) run.attempts = await interruptLeftDraft(run, found);
     else await begin(run, place);
     return await carryOut(run);
   } finally {
+    leave?.();
     around.cancels.forget(evaluationId);
   }
 }

@@ -29,12 +29,13 @@ export function findEvaluation(
         ? session.latestEvaluation({ ns: prompt.ns, key: prompt.key, conversationId })
         : session.state.record.evaluations.get(resume.evaluationId);
   if (!found && resume === 'auto') return undefined;
+  if (resume === true && (!found || found.status === 'superseded')) refuseOpenOfAnother(session, prompt);
   if (!found) {
-    if (resume === true) refuseOpenOfAnother(session, prompt);
-    throw new HoldfastError(
-      'CONVERSATION_NOT_FOUND',
-      `session ${session.id} has no evaluation of ${prompt.ns}/${prompt.key} to resume; use resume: 'auto', which starts one`,
-    );
+    const missing =
+      typeof resume === 'object'
+        ? `no evaluation ${resume.evaluationId}; session.latestEvaluation() returns the newest`
+        : `no evaluation of ${prompt.ns}/${prompt.key} to resume; use resume: 'auto', which starts one`;
+    throw new HoldfastError('CONVERSATION_NOT_FOUND', `session ${session.id} has ${missing}`);
   }
   if (found.status === 'superseded') {
     throw new HoldfastError('CONVERSATION_NOT_FOUND', `evaluation ${found.id} was superseded; resume the newest one`);

@@ -9,9 +9,10 @@ import type { Usage } from '../../core/log/usage.ts';
 import type { History, Limits } from '../../history/history-manager.ts';
 import type { Lease } from '../../ports/store.ts';
 import type { AnySession, Session } from '../../session/session.ts';
-import type { Prompt } from '../define/define-prompt.ts';
+import type { AnyParams, Prompt } from '../define/define-prompt.ts';
 import type { Prices } from '../request/prices.ts';
 import type { RecordProviderMetadata } from '../request/provider-metadata.ts';
+import type { SharedUsage } from '../request/shared-usage.ts';
 
 export type { MessageDelta } from '../../core/log/message-delta.ts';
 
@@ -25,8 +26,8 @@ export interface Budget {
   readonly maxOutputTokens?: number;
   /** Needs models that report their cost, or `prices`; a cost that cannot be measured suspends. */
   readonly maxCostUsd?: number;
-  /** What is counted: this evaluation, the default, or all evaluations of the session. */
-  readonly over?: 'evaluation' | 'session';
+  /** What is counted: this evaluation, the default; all evaluations of the session; or all that share a usage, of any session. */
+  readonly over?: 'evaluation' | 'session' | SharedUsage;
 }
 
 /**
@@ -50,7 +51,7 @@ export interface EvaluateOptions<Slices extends readonly AnySlice[] = readonly A
   /** Without one the conversation lives in memory. */
   readonly session?: AnySession | Session<Slices>;
   readonly input?: string | readonly (TextPart | MediaPart)[];
-  /** Values for `{{name}}` in the instructions. */
+  /** Values for `{{name}}` in the instructions: required, by name, when the compiler knows the text of these. */
   readonly params?: Readonly<Record<string, unknown>>;
   readonly resume?: ResumeOption;
   /**
@@ -88,7 +89,7 @@ export interface EvaluateOptions<Slices extends readonly AnySlice[] = readonly A
   /** How often a response that does not fit the output schema is returned to the model. */
   readonly outputRetries?: number;
   /** Called with every event as it happens: committed events and deltas. */
-  readonly onEvent?: (event: EvaluationEvent<Slices>) => void;
+  onEvent?(event: EvaluationEvent<Slices>): void;
 }
 
 /** Options of a child conversation: it inherits session, deadline and signal. */
@@ -199,6 +200,15 @@ export interface RunOptions<Slices extends readonly AnySlice[] = readonly AnySli
   readonly wait?: boolean | number;
 }
 
+/** `params` are required when a prompt's instructions have names, or what makes them superfluous. */
+export type NeededParams<Params, Instead = never> =
+  Record<never, never> extends Params ? unknown : { readonly params: Params } | Instead;
+
+/** An evaluation that is resumed has its own params. */
+interface Resumed {
+  readonly resume: true | { readonly evaluationId: string };
+}
+
 /** What `run` did, and why it stopped. */
 export interface RunResult<Output = undefined> {
   /**
@@ -221,20 +231,20 @@ export interface RunResult<Output = undefined> {
  * It returns `suspended` for everything that can be resumed later, and throws only when the evaluation failed or could not begin.
  */
 export interface ProviderAdapter {
-  evaluate<Output, Slices extends readonly AnySlice[] = readonly AnySlice[]>(
-    prompt: Prompt<Output>,
-    options?: EvaluateOptions<Slices>,
+  evaluate<Output, Params extends AnyParams = AnyParams, Slices extends readonly AnySlice[] = readonly AnySlice[]>(
+    prompt: Prompt<Output, Params>,
+    options?: EvaluateOptions<Slices> & NeededParams<Params, Resumed>,
   ): Promise<EvaluationResponse<Output>>;
-  stream<Output, Slices extends readonly AnySlice[] = readonly AnySlice[]>(
-    prompt: Prompt<Output>,
-    options?: EvaluateOptions<Slices>,
+  stream<Output, Params extends AnyParams = AnyParams, Slices extends readonly AnySlice[] = readonly AnySlice[]>(
+    prompt: Prompt<Output, Params>,
+    options?: EvaluateOptions<Slices> & NeededParams<Params, Resumed>,
   ): EvaluationStream<Output, Slices>;
   /**
    * Does what the session has left: its open evaluation, then each input that was sent to it, in order. Another `run` of the
    * same session is `busy`. Nothing that is sent while it runs is missed.
    */
-  run<Output, Slices extends readonly AnySlice[] = readonly AnySlice[]>(
-    prompt: Prompt<Output>,
-    options: RunOptions<Slices>,
+  run<Output, Params extends AnyParams = AnyParams, Slices extends readonly AnySlice[] = readonly AnySlice[]>(
+    prompt: Prompt<Output, Params>,
+    options: RunOptions<Slices> & NeededParams<Params>,
   ): Promise<RunResult<Output>>;
 }

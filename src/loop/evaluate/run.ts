@@ -6,7 +6,7 @@ import type { PlannedCall } from '../../core/plan/resume-plan.ts';
 import type { Model } from '../../ports/model.ts';
 import { appendForLoop, type LoopAppendOptions } from '../../session/append/append-for-loop.ts';
 import { isoTime } from '../../session/append/iso-time.ts';
-import { isPlaceTaken } from '../../session/append/message-places.ts';
+import { isSequenceTaken } from '../../session/append/message-sequences.ts';
 import { leaseLost } from '../../session/lease.ts';
 import type { AnySession } from '../../session/session.ts';
 import { PlanChanged } from '../calls/call-guards.ts';
@@ -150,7 +150,7 @@ export async function record(
     if (takesDrafts) run.staleDrafts.clear();
   } catch (error) {
     if (resumed) run.resumption.event = resumed;
-    const moved = isPlaceTaken(error) && movedResult(run, events);
+    const moved = isSequenceTaken(error) && movedResult(run, events);
     if (moved) return record(run, moved, options);
     const why = error instanceof PlanChanged ? ((await lostLease(run)) ?? error) : error;
     if (!isRefusedEvent(why) && !(why instanceof PlanChanged)) run.aborter.abort(why);

@@ -61,14 +61,14 @@ const KNOWN: KnownOptions<MainLoopOptions<never, never>> = {
 const INVALID = new Set(['PROMPT_MISMATCH', 'SNAPSHOT_INVALID', 'CHECKPOINT_INVALID', 'CONVERSATION_NOT_FOUND']);
 
 /** What went wrong after the loop had acted: beginning again would act twice (I2). */
-class WentWrong extends Error {}
+class FailedAfterActing extends Error {}
 
 /** A recorded response that no longer fits the output schema. Not for a response of this run: it would fail again. */
-class StaleAnswer extends Error {}
+class StaleResponse extends Error {}
 
 /**
  * Runs requests. `execute` is called in the same way the first time, after a crash and after the end: it begins, continues, or
- * returns the recorded response. Inputs that are sent to the session meanwhile are placed or run, too (D61). Give `prepare` and `finalize` as options, or override them in a subclass.
+ * returns the recorded response. Inputs that are sent to the session meanwhile are placed or run, too. Give `prepare` and `finalize` as options, or override them in a subclass.
  */
 export class MainLoop<Request, Output = undefined> {
   readonly #options: MainLoopOptions<Request, Output>;
@@ -110,8 +110,8 @@ export class MainLoop<Request, Output = undefined> {
     try {
       return await this.#run(request, prepared, 'auto');
     } catch (error) {
-      if (error instanceof WentWrong) throw error.cause;
-      const stale = error instanceof StaleAnswer;
+      if (error instanceof FailedAfterActing) throw error.cause;
+      const stale = error instanceof StaleResponse;
       const invalid = stale || (isHoldfastError(error) && INVALID.has(error.code));
       if (onInvalid === 'fail' || !invalid) throw stale ? error.cause : error;
       await checkpoints?.clear(request);
@@ -123,7 +123,7 @@ export class MainLoop<Request, Output = undefined> {
     try {
       return await this.#run(request, prepared, false);
     } catch (error) {
-      throw error instanceof WentWrong || error instanceof StaleAnswer ? error.cause : error;
+      throw error instanceof FailedAfterActing || error instanceof StaleResponse ? error.cause : error;
     }
   }
 
@@ -170,15 +170,15 @@ export class MainLoop<Request, Output = undefined> {
     } catch (error) {
       const recorded = session.latestEvaluation({ ns: prompt.ns, key: prompt.key });
       const stale = isHoldfastError(error, 'OUTPUT_INVALID') && recorded?.status === 'completed';
-      if (stale && !answered) throw new StaleAnswer('the recorded response is stale', { cause: error });
-      throw answered || session.seq > seq ? new WentWrong('the loop had acted', { cause: error }) : error;
+      if (stale && !answered) throw new StaleResponse('the recorded response is stale', { cause: error });
+      throw answered || session.seq > seq ? new FailedAfterActing('the loop had acted', { cause: error }) : error;
     } finally {
       this.#running.delete(request);
       await session.close();
     }
   }
 
-  /** Runs what was sent to the session while the request ran (D61): the request has ended, what came of it stays as it is. */
+  /** Runs what was sent to the session while the request ran: the request has ended, what came of it stays as it is. */
   async #runQueued(session: AnySession, prepared: PreparedRequest<Output>): Promise<void> {
     await session.refresh();
     if (session.queue().length === 0) return;
@@ -194,7 +194,7 @@ export class MainLoop<Request, Output = undefined> {
       return await responseFrom(kept, prepared);
     } catch (error) {
       if (!isHoldfastError(error, 'OUTPUT_INVALID')) throw error;
-      throw new StaleAnswer('the kept response is stale', { cause: error });
+      throw new StaleResponse('the kept response is stale', { cause: error });
     }
   }
 

@@ -33,8 +33,8 @@ export async function askModel(run: Run, turn: number): Promise<void> {
   const { prompt } = run;
   checkBudget(run, turn);
   const { answer, events } = await answerOf(run, turn);
-  const heard = plainCopy(answer, { lenient: true });
-  const response = (heard.value ?? {}) as ModelResponse;
+  const copied = plainCopy(answer, { lenient: true });
+  const response = (copied.value ?? {}) as ModelResponse;
   const { recordProviderMetadata: setting } = run;
   const metadata = setting ? await recordedMetadata(response.providerMetadata, setting) : undefined;
   const recorded = answerEvent(run, turn, response, metadata);
@@ -51,7 +51,7 @@ export async function askModel(run: Run, turn: number): Promise<void> {
   const starts = starting.map(({ call: { callId, name }, prepared }) =>
     startEvent(run, { turn, callId, name }, prepared.tool, 1),
   );
-  const plain = events.length === 0 ? heard.characters + ENVELOPE : undefined;
+  const plain = events.length === 0 ? copied.characters + ENVELOPE : undefined;
   await recordAnswer(run, [...events, recorded, ...starts, ...requests], plain);
   for (const { call, prepared } of starting) {
     run.startedHere.set(callKey({ evaluationId: run.evaluationId, turn, callId: call.callId }), prepared);
@@ -141,11 +141,11 @@ function requestFor(run: Run, turn: number, messages: readonly ConversationMessa
   };
 }
 
-const told = new WeakMap<Prompt<unknown>, readonly ModelTool[]>();
+const modelTools = new WeakMap<Prompt<unknown>, readonly ModelTool[]>();
 
 /** A prompt's tools as they are sent to a model: the same list for every request. */
 function toolsOf(prompt: Prompt<unknown>): readonly ModelTool[] {
-  let tools = told.get(prompt);
+  let tools = modelTools.get(prompt);
   if (!tools) {
     // Frozen: a model must not change other requests.
     tools = frozenCopy(
@@ -156,7 +156,7 @@ function toolsOf(prompt: Prompt<unknown>): readonly ModelTool[] {
         ...(provider && { provider }),
       })),
     );
-    told.set(prompt, tools);
+    modelTools.set(prompt, tools);
   }
   return tools;
 }

@@ -11,7 +11,7 @@ export interface Price {
   readonly cacheWrite?: number;
 }
 
-/** Prices by model id. A dated version such as `name-2025-08-07` has the price of `name` unless it has its own (D66). */
+/** Prices by model id. A dated version such as `name-2025-08-07` has the price of `name` unless it has its own. */
 export type Prices = Readonly<Record<string, Price>>;
 
 const MILLION = 1_000_000;

@@ -1,6 +1,6 @@
 import type { SecretRedactor } from '../../transcripts/export/redact-secrets.ts';
 
-/** Whether the provider's metadata of each response is recorded with its message (D16), and how much of it. */
+/** Whether the provider's metadata of each response is recorded with its message, and how much of it. */
 export type RecordProviderMetadata =
   | boolean
   | {

@@ -7,7 +7,7 @@ import type { HistoryCurated, NewEvent, Without } from '../../core/log/events.ts
 import { type AssistantMessage, type ConversationMessage, callsOf, type ToolMessage } from '../../core/log/messages.ts';
 import { checkCoherence, repairCoherence } from '../../history/coherence/coherence.ts';
 import { type CuratedRequest, curateRequest } from '../../history/curate-request.ts';
-import type { CurationContext, History } from '../../history/history-manager.ts';
+import type { CurationContext, CurationPrompt, History } from '../../history/history-manager.ts';
 import type { ModelError } from '../../ports/model.ts';
 import { refersToContent } from '../../session/read/contents.ts';
 import { currentEvaluation, type Run, record } from '../evaluate/run.ts';
@@ -39,6 +39,7 @@ export class RequestHistory {
   #summaries: RunSummaries | undefined;
   /** The limit that refusals have set: read once, and again after each refusal. */
   #limit: { readonly maxTokens: number | undefined } | undefined;
+  #prompt: CurationPrompt | undefined;
 
   /** The messages of the next request, and the event that records how they were chosen, to be appended with the response. */
   next(run: Run, turn: number): NextRequest | Promise<NextRequest> {
@@ -136,8 +137,10 @@ export class RequestHistory {
       limits?.maxTokens ?? Number.POSITIVE_INFINITY,
       this.#limitOf(run) ?? Number.POSITIVE_INFINITY,
     );
+    this.#prompt ??= curationPrompt(run);
     const context: CurationContext = {
       session: run.session,
+      prompt: this.#prompt,
       summaries: evaluationSummaries(run.session.state.record, currentEvaluation(run)),
       limits: { model: run.model.modelId, ...limits, ...(most < Number.POSITIVE_INFINITY && { maxTokens: most }) },
     };
@@ -148,6 +151,12 @@ export class RequestHistory {
       ...(this.#previous && { previous: this.#previous }),
     });
   }
+}
+
+/** A copy: a manager must not reach the tools themselves. */
+function curationPrompt({ prompt: { ns, key, instructions, tools } }: Run): CurationPrompt {
+  const described = tools.map(({ name, description }) => ({ name, description }));
+  return frozen({ ns, key, name: `${ns}/${key}`, instructions, tools: described });
 }
 
 /** A provider's message longer than this is cut in the event. */

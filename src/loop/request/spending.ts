@@ -4,14 +4,15 @@ import type { Budget } from '../evaluate/provider-adapter.ts';
 import { currentEvaluation, type Run } from '../evaluate/run.ts';
 import { Suspension } from '../evaluate/suspension.ts';
 import { costOf, type Prices, priceOf } from './prices.ts';
+import { mainEvaluations, UsagePool } from './shared-usage.ts';
 import { type LedgerEntry, usageLedger } from './usage-ledger.ts';
 
-/** Budgets are compared with the usage in the log, of one evaluation with its children or of the session (D23, D66). */
+/** Budgets are compared with the usage in the log, of one evaluation with its children, of the session or of all that share one (D23, D66). */
 
 /** Turns before an evaluation is suspended, unless the caller sets `maxTurns`: a loop without progress must not cost much. */
 const DEFAULT_MAX_TURNS = 100;
 
-/** Throws when the next model call of this run would go beyond its budget, its turns, or the budget of a run above it (D52). */
+/** Throws when the next model call of this run would go beyond its budget, its turns, or the budget of a run above it. */
 export function checkBudget(run: Run, turn: number): void {
   const { budget, maxTurns } = run.options;
   checkSpending(spentBy(run, budget), turn, { budget, maxTurns });
@@ -33,28 +34,77 @@ function checkSpending(
       limit: { name: 'maxTurns', max: maxTurns, used: turn - 1 },
     });
   }
-  const over = (name: keyof RaisedBudget, what: string, amount: number): void => {
+  for (const { name, what, amount } of LIMITS) {
     const max = budget?.[name];
-    if (max === undefined || amount < max) return;
-    const used = Number(amount.toFixed(6));
-    const where = budget?.over === 'session' ? ' in this session' : '';
+    if (max === undefined || amount(spent) < max) continue;
+    const used = Number(amount(spent).toFixed(6));
+    const where = budget?.over === 'session' ? ' in this session' : poolOf(budget) ? ' by all that share them' : '';
     throw new Suspension(
       'BUDGET_EXCEEDED',
       `${used} of ${max} ${what} are used up${where}; resume with a larger budget to continue`,
       { limit: { name, max, used } },
     );
-  };
-  over('maxTokens', 'tokens', spent.inputTokens + spent.outputTokens);
-  over('maxInputTokens', 'input tokens', spent.inputTokens);
-  over('maxOutputTokens', 'output tokens', spent.outputTokens);
-  over('maxCostUsd', 'dollars', spent.costUsd ?? 0);
+  }
+}
+
+interface Limit {
+  readonly name: keyof RaisedBudget;
+  readonly what: string;
+  readonly amount: (spent: Usage) => number;
+}
+
+const LIMITS: readonly Limit[] = [
+  { name: 'maxTokens', what: 'tokens', amount: ({ inputTokens, outputTokens }) => inputTokens + outputTokens },
+  { name: 'maxInputTokens', what: 'input tokens', amount: ({ inputTokens }) => inputTokens },
+  { name: 'maxOutputTokens', what: 'output tokens', amount: ({ outputTokens }) => outputTokens },
+  { name: 'maxCostUsd', what: 'dollars', amount: ({ costUsd = 0 }) => costUsd },
+];
+
+/** What is left of each limit that holds for a run, its own and those of the runs above it. */
+export function remainingBudget(run: Run): RaisedBudget {
+  const left: { -readonly [Name in keyof RaisedBudget]: RaisedBudget[Name] } = {};
+  for (let holder: Run | undefined = run; holder; holder = holder.parent) {
+    const { budget } = holder.options;
+    const limits = LIMITS.filter(({ name }) => budget?.[name] !== undefined);
+    if (limits.length === 0) continue;
+    const spent = spentOrAll(holder, budget);
+    for (const { name, amount } of limits) {
+      left[name] = Math.min(left[name] ?? Number.POSITIVE_INFINITY, Math.max(0, (budget?.[name] ?? 0) - amount(spent)));
+    }
+  }
+  return Object.freeze(left);
+}
+
+/** A cost that cannot be measured suspends before the next request: nothing is left of its limit. */
+function spentOrAll(run: Run, budget: Budget | undefined): Usage {
+  try {
+    return spentBy(run, budget);
+  } catch {
+    const { maxCostUsd: costUsd = 0, ...others } = budget ?? {};
+    return { ...spentBy(run, others), costUsd };
+  }
+}
+
+/** Counts a run's evaluation in the usage that its budget shares, unless a run above it is counted there. */
+export function joinSharedUsage(run: Run): (() => void) | undefined {
+  const pool = poolOf(run.options.budget);
+  for (let above = run.parent; above; above = above.parent) {
+    if (poolOf(above.options.budget) === pool) return undefined;
+  }
+  return pool?.count(run.session, run.evaluationId);
+}
+
+function poolOf(budget: Budget | undefined): UsagePool | undefined {
+  return budget?.over instanceof UsagePool ? budget.over : undefined;
 }
 
 /** The cost that is left for this evaluation, for agents that enforce the limit themselves. */
 export function costLimitOf(run: Run): number | undefined {
   const { budget } = run.options;
-  if (budget?.maxCostUsd === undefined || budget.over !== 'session') return budget?.maxCostUsd;
-  return Math.max(0, budget.maxCostUsd - (usageBefore(run).costUsd ?? 0));
+  if (budget?.maxCostUsd === undefined) return undefined;
+  const own = currentEvaluation(run).totalUsage.costUsd ?? 0;
+  const before = budget.over === 'session' ? usageBefore(run).costUsd : (poolOf(budget)?.total.costUsd ?? own) - own;
+  return Math.max(0, budget.maxCostUsd - (before ?? 0));
 }
 
 function spentBy(run: Run, budget: Budget | undefined): Usage {
@@ -62,10 +112,12 @@ function spentBy(run: Run, budget: Budget | undefined): Usage {
   const usage = ofSession
     ? addUsage(usageBefore(run), currentEvaluation(rootOf(run)).totalUsage)
     : currentEvaluation(run).totalUsage;
+  const shared = poolOf(budget)?.total ?? usage;
   // An agent with a loop of its own reports a cost when it ends, or holds the limit itself.
-  if (budget?.maxCostUsd === undefined || run.agent) return usage;
+  if (budget?.maxCostUsd === undefined || run.agent) return shared;
   const entry = usageLedger(run.session).entryOf(ofSession ? undefined : run.evaluationId);
-  return { ...usage, costUsd: measuredCost(run, usage, entry, budget.maxCostUsd) };
+  const unrecorded = measuredCost(run, usage, entry, budget.maxCostUsd) - (usage.costUsd ?? 0);
+  return { ...shared, costUsd: (shared.costUsd ?? 0) + unrecorded };
 }
 
 /** The cost of a usage: the recorded cost, and the prices of the rest. Suspends when neither is known. */
@@ -114,12 +166,9 @@ function usageBefore(run: Run): Usage {
   const root = rootOf(run);
   let before = usedBefore.get(root);
   if (!before) {
-    const { evaluations } = run.session.state.record;
-    before = NO_USAGE;
-    for (const evaluation of evaluations) {
-      const isChild = evaluation.parent && evaluations.has(evaluation.parent.evaluationId);
-      if (!isChild && evaluation.id !== root.evaluationId) before = addUsage(before, evaluation.totalUsage);
-    }
+    before = mainEvaluations(run.session)
+      .filter(({ id }) => id !== root.evaluationId)
+      .reduce((sum, { totalUsage }) => addUsage(sum, totalUsage), NO_USAGE);
     usedBefore.set(root, before);
   }
   return before;
@@ -127,7 +176,8 @@ function usageBefore(run: Run): Usage {
 
 const usedBefore = new WeakMap<Run, Usage>();
 
-function rootOf(run: Run): Run {
+/** The run of the main conversation: it has the deadline. */
+export function rootOf(run: Run): Run {
   let root = run;
   while (root.parent) root = root.parent;
   return root;

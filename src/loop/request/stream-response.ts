@@ -86,7 +86,7 @@ export class Draft implements DraftSource {
     if (!(drafts.hidesArguments && part.type === 'tool-input-delta')) {
       this.#run.emit?.({
         type: 'message/delta',
-        ...this.#place(block),
+        ...this.#draftFields(block),
         conversationId: this.#conversationId,
         ...block.what,
         delta: part.delta,
@@ -134,7 +134,7 @@ export class Draft implements DraftSource {
     return block;
   }
 
-  #place({ id: blockId }: DraftBlock): Pick<DraftChunk, 'evaluationId' | 'turn' | 'attempt' | 'blockId'> {
+  #draftFields({ id: blockId }: DraftBlock): Pick<DraftChunk, 'evaluationId' | 'turn' | 'attempt' | 'blockId'> {
     return { evaluationId: this.#run.evaluationId, turn: this.#turn, attempt: this.#attempt, blockId };
   }
 
@@ -146,7 +146,7 @@ export class Draft implements DraftSource {
       if (block.written === end) continue;
       block.written = end;
       chunks.push({
-        ...this.#place(block),
+        ...this.#draftFields(block),
         ...block.what,
         draftId: this.draftId,
         conversationId: this.#conversationId,

@@ -1,7 +1,6 @@
 import { isHoldfastError, messageOf } from '../../core/errors.ts';
 import { ModelError } from '../../ports/model.ts';
-import { isRetryableStatus } from '../retryable.ts';
-import { isTooLong } from '../too-long.ts';
+import { isRetryableStatus, isTooLong } from '../refusals.ts';
 
 /**
  * What a provider client threw, as a `ModelError`. Clients are recognised by the shape of their errors, never by class:
@@ -15,7 +14,11 @@ export function toModelError(error: unknown, options: { readonly streaming: bool
   // A connection that breaks is worth another try; a client that refuses to send the request will refuse it again.
   const transient = status === undefined ? options.streaming || isConnectionError(error) : isRetryableStatus(status);
   const message = messageFrom(error);
-  const tooLong = isTooLong({ status, code: codeOf(error), text: `${message} ${bodyOf(responseBody)}` });
+  const tooLong = isTooLong({
+    status,
+    code: codeOf(error),
+    text: `${message} ${typeof responseBody === 'string' ? responseBody : ''}`,
+  });
   const retryable =
     !tooLong &&
     (typeof isRetryable === 'boolean' ? isRetryable : transient) &&
@@ -61,10 +64,6 @@ function codeOf(error: unknown): string {
   } = fieldsOf(error) as ErrorFields & { readonly type?: unknown; readonly error?: unknown };
   const own = [code, type].filter((name) => typeof name === 'string').join(' ');
   return typeof inner === 'object' && inner !== null && inner !== error ? `${own} ${codeOf(inner)}` : own;
-}
-
-function bodyOf(body: unknown): string {
-  return typeof body === 'string' ? body : '';
 }
 
 /** Messages of a broken network, and of the causes below it. */

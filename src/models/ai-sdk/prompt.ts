@@ -43,7 +43,7 @@ export function toPrompt(
   let results: ToolMessage[] = [];
   let called = new Map<string, ToolCall>();
   const flush = (): void => {
-    if (results.length > 0) rest.push(...resultMessages(results, { rules, called }));
+    if (results.length > 0) rest.push(...resultMessages(results, rules, called));
     results = [];
   };
   for (const message of renameCalls(messages, rules.api)) {
@@ -57,15 +57,15 @@ export function toPrompt(
       const text = textOf(message).toWellFormed();
       if (text.trim() !== '') system.push({ role: 'system', content: text });
     } else if (message.role === 'user') {
-      const said = message.content.filter(hasContent);
+      const parts = message.content.filter(hasContent);
       rest.push({
         role: 'user',
-        content: said.length > 0 ? said.map((part) => content(part, rules)) : [{ type: 'text', text: EMPTY_MESSAGE }],
+        content: parts.length > 0 ? parts.map((part) => content(part, rules)) : [{ type: 'text', text: EMPTY_MESSAGE }],
       });
     } else {
       called = new Map(message.toolCalls?.map((call) => [call.callId, call]));
-      const said = assistantContent(message, { rules, provided, reasoning });
-      if (said.length > 0) rest.push({ role: 'assistant', content: said });
+      const parts = assistantContent(message, rules, provided, reasoning);
+      if (parts.length > 0) rest.push({ role: 'assistant', content: parts });
     }
   }
   flush();
@@ -80,13 +80,10 @@ type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['
 
 function assistantContent(
   message: AssistantMessage,
-  context: {
-    readonly rules: ProviderRules;
-    readonly provided: ProvidedCalls;
-    readonly reasoning: boolean;
-  },
+  rules: ProviderRules,
+  provided: ProvidedCalls,
+  reasoning: boolean,
 ): AssistantContent {
-  const { rules, provided } = context;
   const parts: AssistantContent = [];
   for (const step of partsAndCalls(message)) {
     if ('callId' in step) {
@@ -96,7 +93,7 @@ function assistantContent(
         parts.push({ type: 'tool-call', toolCallId, toolName, input: inputOf(step), ...given(providerData, rules) });
       }
     } else if (step.type === 'reasoning') {
-      const options = context.reasoning ? reasoningOptions(step, rules) : undefined;
+      const options = reasoning ? reasoningOptions(step, rules) : undefined;
       // Word for word: a signature covers the text.
       if (options)
         parts.push({ type: 'reasoning', text: step.text, providerOptions: options as SharedV4ProviderOptions });
@@ -177,9 +174,9 @@ class ProvidedCalls {
 
 function resultMessages(
   results: readonly ToolMessage[],
-  context: { readonly rules: ProviderRules; readonly called: ReadonlyMap<string, ToolCall> },
+  rules: ProviderRules,
+  called: ReadonlyMap<string, ToolCall>,
 ): LanguageModelV4Message[] {
-  const { rules, called } = context;
   const apart: MediaPart[] = [];
   const content = results.map((message): LanguageModelV4ToolResultPart => {
     const media = message.content.filter((part) => part.type !== 'text');

@@ -39,7 +39,7 @@ interface Call {
 
 /**
  * Collects a provider's stream into one response, and emits its deltas. The id of a delta's block names its place:
- * `text:<i>` and `reasoning:<i>` become `answer.content[i]`, `call:<n>` becomes `answer.toolCalls[n]`. A provider that pauses
+ * `text:<i>` and `reasoning:<i>` become `content[i]`, `call:<n>` becomes `toolCalls[n]`. A provider that pauses
  * its turn sends several streams, which make one response.
  */
 export class ResponseCollector {
@@ -60,7 +60,7 @@ export class ResponseCollector {
   }
 
   /** Receives one part of the stream; yields its deltas. */
-  *hear(part: StreamPart): Iterable<ModelPart> {
+  *receive(part: StreamPart): Iterable<ModelPart> {
     switch (part.type) {
       case 'text-start':
       case 'text-end':
@@ -155,7 +155,7 @@ export class ResponseCollector {
   }
 
   /** Everything received so far, as one response. */
-  answer(): ModelResponse {
+  response(): ModelResponse {
     const content = this.#content.map((part) => (isBlock(part) ? this.#part(part) : part));
     const finish = this.#finish;
     return {

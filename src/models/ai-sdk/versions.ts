@@ -5,6 +5,7 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider';
+import { isRecord } from '../../core/log/message-problem.ts';
 import type { Usage } from '../../core/log/usage.ts';
 import type { ModelResponse } from '../../ports/model.ts';
 import { tidyMetadata } from './provider-rules.ts';
@@ -142,10 +143,6 @@ function usageOf(usage: unknown): Usage | undefined {
     ...optional('cacheWriteTokens', inside.cacheWrite),
     ...optional('reasoningTokens', outside.reasoning),
   };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 /** A number of tokens. A negative one, which a provider miscounted, is not known. */

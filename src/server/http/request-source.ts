@@ -1,6 +1,5 @@
 import { HoldfastError } from '../../core/errors.ts';
-import { continuedEvaluations } from '../../core/fold/continued-evaluations.ts';
-import { evaluationMessages } from '../../core/fold/evaluation-messages.ts';
+import { continuedEvaluations, evaluationMessages } from '../../core/fold/evaluation-messages.ts';
 import type { Evaluation } from '../../core/fold/evaluations.ts';
 import { RequestLog } from '../../history/inspect/recorded-requests.ts';
 import type { RequestSeriesOptions } from '../../history/inspect/request-series.ts';

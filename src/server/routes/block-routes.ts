@@ -1,6 +1,10 @@
 /** Routes for pages that do not hold a whole session: blocks in pages, and long texts in pieces. */
-import type { BlockList, ConversationBlock } from '../../conversation/blocks.ts';
-import type { SessionConversationState, SubagentState } from '../../conversation/state.ts';
+import type {
+  BlockList,
+  ConversationBlock,
+  SessionConversationState,
+  SubagentState,
+} from '../../conversation/blocks.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { textOf } from '../../core/log/messages.ts';
 import { type CutText, pieceOf, type TextPiece, withShortTexts } from '../http/shortened.ts';

@@ -1,5 +1,5 @@
+import type { SessionConversationState } from '../../conversation/blocks.ts';
 import { createConversationState } from '../../conversation/indexed-state.ts';
-import type { SessionConversationState } from '../../conversation/state.ts';
 import { isHoldfastError } from '../../core/errors.ts';
 import type { CallState, Evaluation } from '../../core/fold/evaluations.ts';
 import type { SessionEvent } from '../../core/log/events.ts';

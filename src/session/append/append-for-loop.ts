@@ -15,7 +15,8 @@ export interface LoopKnowledge {
 /** Options of an append by the loop. */
 export interface LoopAppendOptions extends SessionAppendOptions, LoopKnowledge {}
 
-type AnyEvent = { readonly type: string; readonly [field: string]: unknown };
+/** An event as a program passes it. */
+export type AnyEvent = { readonly type: string; readonly [field: string]: unknown };
 
 /** The method of the session's handle, which the public interface leaves out. */
 interface AppendsForLoop {

@@ -1,11 +1,13 @@
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
+import { argumentKeysOf } from '../../core/fold/call-arguments.ts';
 import type { SessionState } from '../../core/fold/fold.ts';
-import type { NewEvent } from '../../core/log/events.ts';
+import { foldRecord, type SessionRecord } from '../../core/fold/record.ts';
+import { isBuiltInEvent, type NewEvent } from '../../core/log/events.ts';
 import type { AppendOptions, CallContents, ContentWrite, Store } from '../../ports/store.ts';
 import { refuseMixed } from '../change/imported.ts';
-import { callContentsOf } from './call-contents.ts';
 import type { AcceptedEvents } from './event-intake.ts';
-import { MessagePlaces } from './message-places.ts';
+import { MessageSequences } from './message-sequences.ts';
+import type { ExactArguments } from './redact-event.ts';
 import { StaleTransaction } from './run-transaction.ts';
 
 /** The parts of a session that the queue uses. */
@@ -217,7 +219,7 @@ export class AppendQueue {
   /** The entries that may still be written after the folded events; the others are rejected (D12). */
   #prepare(ready: readonly Entry[]): Attempt {
     const state = this.#target.state();
-    const places = ready.length > 1 || ready[0]?.events.some(isMessage) ? new MessagePlaces(state) : undefined;
+    const sequences = ready.length > 1 || ready[0]?.events.some(isMessage) ? new MessageSequences(state) : undefined;
     const entries: Entry[] = [];
     let { seq } = state;
     for (const entry of ready) {
@@ -226,7 +228,7 @@ export class AppendQueue {
         if (after !== undefined && after !== seq) throw new StaleTransaction();
         guard?.(state);
         refuseMixed(this.#target.sessionId, state, entry.events);
-        places?.take(entry.events);
+        sequences?.take(entry.events);
         entries.push(entry);
         seq += entry.events.length;
       } catch (error) {
@@ -295,4 +297,31 @@ function isPassing(error: unknown): boolean {
     isHoldfastError(error, 'STORE_FULL') ||
     isHoldfastError(error, 'STORE_FAILED')
   );
+}
+
+/**
+ * What an append does to exact arguments that are stored outside the log (D77), derived from the record before and after its events:
+ * those of calls that end are dropped, whichever event ends them; those of a call that is known already, or has ended within the
+ * append, are not stored.
+ */
+function callContentsOf(
+  { record, seq }: SessionState,
+  events: readonly NewEvent[],
+  exact: readonly ExactArguments[],
+): CallContents | undefined {
+  if (exact.length === 0 && record.redactedEvaluations.length === 0) return undefined; // as in a session without redaction
+  const before = keysIn(record);
+  const after = keysIn(
+    events.reduce<SessionRecord>((folded, event, i) => {
+      const committed = { ...event, seq: seq + i + 1 };
+      return isBuiltInEvent(committed) ? foldRecord(folded, committed) : folded;
+    }, record),
+  );
+  const put = exact.filter(({ call }) => after.has(call) && !before.has(call));
+  const drop = [...before].filter((key) => !after.has(key));
+  return put.length + drop.length > 0 ? { put, drop } : undefined;
+}
+
+function keysIn({ redactedEvaluations, evaluations }: SessionRecord): ReadonlySet<string> {
+  return new Set(redactedEvaluations.flatMap((id) => argumentKeysOf(evaluations, id)));
 }

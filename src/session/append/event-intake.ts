@@ -1,10 +1,20 @@
 import { HoldfastError } from '../../core/errors.ts';
-import type { NewEvent, SessionEvent, ToolApproved, UnstoredEvent } from '../../core/log/events.ts';
+import { findCall } from '../../core/fold/evaluations.ts';
+import { nearestName } from '../../core/known-options.ts';
+import {
+  isBuiltInEvent,
+  type NewEvent,
+  type SessionEvent,
+  type ToolApproved,
+  type UnstoredEvent,
+} from '../../core/log/events.ts';
 import type { CallRef } from '../../core/log/messages.ts';
 import { checkUpcast, type Upcasters, upcast } from '../../core/log/upcast.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ContentWrite } from '../../ports/store.ts';
 import { checkEventSize, hasExternalContent, LONGEST_ESCAPE, moveContent } from '../read/contents.ts';
+import type { FoldedLog } from '../read/folded-log.ts';
+import type { AnyEvent } from './append-for-loop.ts';
 import { isoTime } from './iso-time.ts';
 import { plainCopy } from './plain-copy.ts';
 import {
@@ -24,17 +34,14 @@ const DEFAULT_MAX_INLINE_LENGTH = 256 * 1024;
 export interface EventIntakeOptions {
   readonly clock: Clock;
   readonly redact?: (event: UnstoredEvent) => NewEvent;
-  /** Whether the log holds redacted arguments of a call: then edited ones do not belong there either. */
-  readonly isRedacted: (call: CallRef) => boolean;
   readonly maxEventLength?: number;
   readonly maxInlineLength?: number;
   readonly upcasters?: Upcasters;
+  /** The session's log, with the slices that it has by now. */
+  readonly log: Pick<FoldedLog, 'state' | 'fold'>;
   /** Receives the contents that were moved out of events. */
   readonly hold: (contents: readonly ContentWrite[]) => void;
 }
-
-/** An event as a program passes it. */
-type GivenEvent = { readonly type: string; readonly [field: string]: unknown };
 
 /** Events that may be appended, and the contents that they refer to. */
 export interface AcceptedEvents {
@@ -66,8 +73,23 @@ export class EventIntake {
     this.#upcasters = options.upcasters ?? {};
   }
 
+  /**
+   * Refuses an event that is neither built in nor folded by a slice, now or after its upcaster: nearly always its type is misspelt, and
+   * the state would lack it without a word. Slices declare events; `append` takes any.
+   */
+  checkDeclared(event: NewEvent): void {
+    const { type } = event;
+    const declared = this.#options.log.fold.types;
+    if (declared.has(type) || Object.hasOwn(this.#upcasters, type) || isBuiltInEvent(event)) return;
+    const nearest = nearestName(type, [...declared]);
+    throw new HoldfastError(
+      'EVENT_INVALID',
+      `no slice of this session folds "${type}"; ${nearest ? `did you mean "${nearest}"? ` : ''}open the session with the slice that does, declare the event in one ('${type}': (state) => state), or record it with append`,
+    );
+  }
+
   /** Makes an event ready that waits in a transaction: it is taken as it is when that is appended. */
-  prepare(event: GivenEvent, maxDepth?: number): NewEvent {
+  prepare(event: AnyEvent, maxDepth?: number): NewEvent {
     const { ready, ...taken } = this.#take(event, maxDepth);
     this.#prepared.set(ready, taken);
     return ready;
@@ -77,7 +99,7 @@ export class EventIntake {
    * Makes events ready to be appended; large content is moved out of them (D58). With `plain` they are valid, need no copy
    * and hold that many characters.
    */
-  accept(events: readonly GivenEvent[], plain?: number): AcceptedEvents {
+  accept(events: readonly AnyEvent[], plain?: number): AcceptedEvents {
     const { maxInlineLength = DEFAULT_MAX_INLINE_LENGTH } = this.#options;
     const hasExternal = (event: { readonly type: string }): boolean => hasExternalContent(event, maxInlineLength);
     if (plain !== undefined && this.#isSmall(plain, maxInlineLength) && !events.some(hasExternal)) {
@@ -115,14 +137,19 @@ export class EventIntake {
   }
 
   #take(event: { readonly type: string }, maxDepth?: number): Accepted {
-    const { clock, redact, isRedacted } = this.#options;
+    const { clock, redact } = this.#options;
     refuseEnvelope(event);
     const at = isoTime(clock);
     const asGiven = dated(event, at, maxDepth);
-    const isApart = hasEdit(asGiven.ready) && (redact !== undefined || isRedacted(asGiven.ready));
+    const isApart = hasEdit(asGiven.ready) && (redact !== undefined || this.#isRedacted(asGiven.ready));
     const accepted = redact || isApart ? this.#redacted(asGiven, { at, maxDepth, isApart }) : asGiven;
     checkUpcast(accepted.ready, at, this.#upcasters);
     return accepted;
+  }
+
+  /** Whether the log holds redacted arguments of a call: then edited ones do not belong there either. */
+  #isRedacted(call: CallRef): boolean {
+    return findCall(this.#options.log.state.record.evaluations, call)?.argumentsRedacted === true;
   }
 
   /** The event as it is recorded, and the arguments that its calls run with (D77). */
@@ -148,10 +175,10 @@ export class EventIntake {
   }
 
   /** The events, the first `count` of them marked as dispatched by a tool that failed. Marked events are ready. */
-  markFirst(events: readonly GivenEvent[], count: number): readonly GivenEvent[] {
+  markFirst(events: readonly AnyEvent[], count: number): readonly AnyEvent[] {
     return events.map((event, i) => {
       if (i >= count) return event;
-      const ready = this.#prepared.has(event) ? event : (this.prepare(event) as GivenEvent);
+      const ready = this.#prepared.has(event) ? event : (this.prepare(event) as AnyEvent);
       const marked = { ...ready, discarded: true };
       this.#prepared.set(marked, this.#prepared.get(ready) ?? { characters: 0 });
       return marked;

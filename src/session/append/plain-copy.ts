@@ -111,11 +111,11 @@ class Copier {
   /** Throws; a lenient copy takes `instead`, where JSON has something to take. */
   #refuse(what: string, advice: string, ...instead: readonly (null | undefined)[]): null | undefined {
     if (this.#lenient && instead.length > 0) return instead[0];
-    throw invalid(`${this.#place()} is ${what}, which JSON cannot carry; ${advice}`);
+    throw invalid(`${this.#pathText()} is ${what}, which JSON cannot carry; ${advice}`);
   }
 
   /** Where the copy is, as a program would write it: `steps[3].due`. */
-  #place(): string {
+  #pathText(): string {
     if (this.#path.length === 0) return 'it';
     return this.#path.reduce<string>(
       (path, key) => (typeof key === 'number' ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`),

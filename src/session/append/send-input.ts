@@ -1,27 +1,24 @@
 import { HoldfastError } from '../../core/errors.ts';
 import { isErasedContent } from '../../core/fold/erased.ts';
 import type { SessionState } from '../../core/fold/fold.ts';
-import type { InboxInput } from '../../core/fold/inbox.ts';
+import type { SessionInput } from '../../core/fold/session-inputs.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import type { InputContent, InputMode, InputQueued } from '../../core/log/events.ts';
 import { inputProblem } from '../../core/log/message-problem.ts';
 import { inputObstacle } from '../../core/plan/run-plan.ts';
 import type { QueuedInput } from '../../core/views/views.ts';
 import { lateModule } from '../../stores/late-module.ts';
+import type { AnyEvent } from './append-for-loop.ts';
 import type { AppendGuard } from './append-queue.ts';
 import type { AcceptedEvents } from './event-intake.ts';
 import { uniqueId } from './unique-id.ts';
 
-/** What a session lets its inbox use. */
-export interface InboxAccess {
-  readonly id: string;
+/** The parts of a session that sending and withdrawing use. */
+export interface InputTarget {
   readonly state: () => SessionState;
   readonly refresh: () => Promise<void>;
   /** Checks, redacts and dates an event, and moves large content out of it. `plain`: as in `EventIntake.accept`. */
-  readonly accept: (
-    event: { readonly type: string; readonly [field: string]: unknown },
-    plain?: number,
-  ) => AcceptedEvents;
+  readonly accept: (event: AnyEvent, plain?: number) => AcceptedEvents;
   readonly append: (accepted: AcceptedEvents, guard: AppendGuard) => Promise<{ readonly seq: number }>;
 }
 
@@ -31,7 +28,7 @@ export interface SendOptions {
   readonly id?: string;
   /** `next` unless given. */
   readonly mode?: InputMode;
-  /** The name of the agent that it is for; without one the newest evaluation's agent, or the only one (D80). */
+  /** The name of the agent that it is for; without one the newest evaluation's agent, or the only one. */
   readonly agent?: string;
   /** The sender. */
   readonly by?: string;
@@ -40,7 +37,7 @@ export interface SendOptions {
 /** An input as `send` left it. */
 export interface SentInput extends Pick<QueuedInput, 'id' | 'seq' | 'mode' | 'waitsFor'> {
   /** `queued`, unless it was sent before and was placed or withdrawn meanwhile. */
-  readonly status: InboxInput['status'];
+  readonly status: SessionInput['status'];
 }
 
 const SEND: KnownOptions<SendOptions> = { id: true, mode: true, agent: true, by: true };
@@ -50,7 +47,7 @@ const ENVELOPE = 1024;
 
 /** Appends an input. The same id again returns the first; with another text it is `KEY_REUSED` (D61). */
 export async function sendInput(
-  access: InboxAccess,
+  access: InputTarget,
   input: string | InputContent,
   options: SendOptions,
 ): Promise<SentInput> {
@@ -64,7 +61,7 @@ export async function sendInput(
   const isNew = (state: SessionState): boolean => {
     const known = state.record.inbox.items.get(inputId);
     if (!known) return true;
-    refuseOtherText(access.id, state, known, (queued as InputQueued).content);
+    refuseOtherText(state, known, (queued as InputQueued).content);
     return false;
   };
   try {
@@ -86,7 +83,7 @@ export async function sendInput(
 
 /** The event of an input, ready to be appended. That of a short text is made here, of texts that were checked: it needs no copy. */
 function acceptInput(
-  { accept }: InboxAccess,
+  { accept }: InputTarget,
   input: string | InputContent,
   given: Pick<InputQueued, 'inputId' | 'mode' | 'agent' | 'by'>,
 ): AcceptedEvents {
@@ -99,7 +96,7 @@ function acceptInput(
 
 /** Takes a queued input back. False when it was placed already. */
 export async function withdrawInput(
-  access: InboxAccess,
+  access: InputTarget,
   inputId: string,
   options: { readonly by?: string },
 ): Promise<boolean> {
@@ -112,7 +109,7 @@ export async function withdrawInput(
   try {
     await access.append(accepted, ({ record }) => {
       const item = record.inbox.items.get(inputId);
-      if (!item) throw new HoldfastError('INPUT_NOT_FOUND', `session ${access.id} has no input ${inputId}`);
+      if (!item) throw new HoldfastError('INPUT_NOT_FOUND', `this session has no input ${inputId}`);
       if (item.status !== 'queued') throw new DoneAlready();
     });
     return true;
@@ -142,16 +139,16 @@ function checkId(id: unknown): void {
 }
 
 /** Compares what was recorded with what would be: both are redacted, and large parts are hashes. */
-function refuseOtherText(sessionId: string, state: SessionState, known: InboxInput, content: InputContent): void {
+function refuseOtherText(state: SessionState, known: SessionInput, content: InputContent): void {
   const recorded = known.content ?? placedContent(state, known);
   if (!recorded || isErasedContent(recorded) || lateModule('node:util').isDeepStrictEqual(recorded, content)) return;
   throw new HoldfastError(
     'KEY_REUSED',
-    `session ${sessionId} has an input ${known.id} with other content; give each input an id of its own`,
+    `this session has an input ${known.id} with other content; give each input an id of its own`,
   );
 }
 
-function placedContent({ record }: SessionState, { placed }: InboxInput): InputContent | undefined {
+function placedContent({ record }: SessionState, { placed }: SessionInput): InputContent | undefined {
   const messages = placed && record.evaluations.get(placed.evaluationId)?.messages;
   if (!messages) return undefined;
   let low = 0;

@@ -8,7 +8,7 @@ import type { Dispatched } from '../session.ts';
 import type { EventIntake } from './event-intake.ts';
 
 /**
- * A transaction: its events are visible only here until the code that opened it appends all of them at once (D21). It reads its
+ * A transaction: its events are visible only here until the code that opened it appends all of them at once. It reads its
  * base with its own events on top, never a sibling's.
  */
 export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlice[]> extends StateView {
@@ -62,7 +62,9 @@ export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlic
         'this transaction has ended; dispatch before the tool returns, and await what it starts',
       );
     }
-    this.#staged.push(this.#intake.prepare(event));
+    const ready = this.#intake.prepare(event);
+    this.#intake.checkDeclared(ready);
+    this.#staged.push(ready);
   }
 
   #warn(error: unknown): void {
@@ -70,7 +72,7 @@ export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlic
     this.#warned = true;
   }
 
-  /** Always refused: a restore is not part of a transaction (D21). */
+  /** Always refused: a restore is not part of a transaction. */
   async restore(): Promise<never> {
     throw new HoldfastError(
       'INVALID_ARGUMENT',

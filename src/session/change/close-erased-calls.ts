@@ -10,7 +10,7 @@ import {
 import type { SessionState } from '../../core/fold/fold.ts';
 import { type CallRef, type ConversationMessage, callKey, callsOf } from '../../core/log/messages.ts';
 import { isoTime } from '../append/iso-time.ts';
-import { isPlaceTaken } from '../append/message-places.ts';
+import { isSequenceTaken } from '../append/message-sequences.ts';
 import type { AnySession } from '../session.ts';
 import { closingResults } from './close-calls.ts';
 
@@ -41,7 +41,7 @@ export async function closeErasedCalls(session: AnySession, message: Conversatio
       });
       return;
     } catch (error) {
-      if (!(error instanceof Overtaken) && !isPlaceTaken(error)) throw error; // else: another try, by the newer log
+      if (!(error instanceof Overtaken) && !isSequenceTaken(error)) throw error; // else: another try, by the newer log
     }
   }
 }

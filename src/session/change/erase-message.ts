@@ -77,15 +77,15 @@ function withoutMessage(event: SessionRestored, messageId: string): SessionResto
 
 interface Traces {
   readonly message: ConversationMessage | undefined;
-  /** The message; more than once when it was written again as it was (D12). */
+  /** The message; more than once when it was written again as it was. */
   readonly recorded: MessageRecorded[];
-  /** The input that it was (D61). */
+  /** The input that it was. */
   readonly sent: InputQueued[];
   /** Interrupted attempts at the same response: they hold the beginning of its content. */
   readonly interrupted: MessageInterrupted[];
   /** Settlements by a person that became this message. */
   readonly settled: ToolSettled[];
-  /** Approvals with arguments that a person wrote in the place of those of the message's calls (D67). */
+  /** Approvals with arguments that a person wrote in the place of those of the message's calls. */
   readonly approved: ToolApproved[];
   /** Conversations brought in by a snapshot that hold it. */
   readonly restored: SessionRestored[];

@@ -6,7 +6,7 @@ import type { AnySession } from '../session.ts';
 
 /**
  * Returns the arguments that a call runs with, as JSON: the exact ones, also where the log holds redacted ones, or those that a person
- * approved instead (D67, D77). Rejects with `CONTENT_NOT_FOUND` when the exact ones are not in this store: the session was restored
+ * approved instead. Rejects with `CONTENT_NOT_FOUND` when the exact ones are not in this store: the session was restored
  * from a snapshot, or the call has ended.
  */
 export async function readCallArguments(session: AnySession, call: CallRef): Promise<string> {

@@ -6,8 +6,9 @@ import { type KnownOptions, refuseUnknownOptions } from '../../core/known-option
 import type { Settlement, ToolApproved, ToolDenied, ToolSettled, Without } from '../../core/log/events.ts';
 import type { CallRef } from '../../core/log/messages.ts';
 import type { ApproveOptions, DecisionOptions, DenyOptions } from '../../core/views/session-decisions.ts';
+import type { Lease } from '../../ports/store.ts';
 import { lateModule } from '../../stores/late-module.ts';
-import { liveLease } from '../live-lease.ts';
+import { isDead } from '../process-identity.ts';
 import type { AnySession } from '../session.ts';
 import { argumentsOf, MISSING, missingArguments } from './call-arguments.ts';
 
@@ -186,4 +187,13 @@ function tooLate(why: string): HoldfastError {
 
 function ref({ evaluationId, turn, callId, attempt }: CallRef): CallRef {
   return { evaluationId, turn, callId, ...(attempt !== undefined && { attempt }) };
+}
+
+/**
+ * The lease of a session while its holder may still act: one that has not expired and whose process is not known to be dead. The
+ * store reports its end by the current wall clock, so that a changed clock makes no difference (D76).
+ */
+async function liveLease(session: Pick<AnySession, 'id' | 'store' | 'clock'>): Promise<Lease | undefined> {
+  const lease = await session.store.readLease(session.id);
+  return lease && lease.expiresAt > session.clock.now() && !isDead(lease.holder) ? lease : undefined;
 }

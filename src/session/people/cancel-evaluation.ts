@@ -1,8 +1,8 @@
-import { HoldfastError } from '../../core/errors.ts';
+import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import { type Evaluation, endedEvaluation, isOpen } from '../../core/fold/evaluations.ts';
 import type { SessionState } from '../../core/fold/fold.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
-import type { CancelOptions } from '../../core/views/session-decisions.ts';
+import type { CancelOptions, DecisionOptions, Stopped } from '../../core/views/session-decisions.ts';
 import type { AnySession } from '../session.ts';
 
 /** The session of an evaluation that is cancelled. */
@@ -75,4 +75,24 @@ function newestOpen({ record: { evaluations } }: SessionState): Evaluation | und
 
 function notFound(why: string): HoldfastError {
   return new HoldfastError('CONVERSATION_NOT_FOUND', why);
+}
+
+const STOP: KnownOptions<DecisionOptions> = { by: true };
+
+/** Withdraws what is queued, then cancels what is open: in the other order a runner could place an input in between. */
+export async function stopSession(
+  session: Pick<AnySession, 'id' | 'state' | 'refresh' | 'append' | 'queue' | 'withdraw'>,
+  options: DecisionOptions = {},
+): Promise<Stopped> {
+  refuseUnknownOptions('session.stop', options, STOP);
+  await session.refresh();
+  const withdrawn: string[] = [];
+  for (const { id } of session.queue()) if (await session.withdraw(id, options)) withdrawn.push(id);
+  try {
+    await cancelEvaluation(session, options);
+    return { cancelled: true, withdrawn };
+  } catch (error) {
+    if (!isHoldfastError(error, 'CONVERSATION_NOT_FOUND')) throw error;
+    return { cancelled: false, withdrawn };
+  }
 }

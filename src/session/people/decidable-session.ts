@@ -16,9 +16,8 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
 import type { AnySession } from '../session.ts';
 import { approveCall, denyCall, settleCall } from './call-decisions.ts';
-import { cancelEvaluation } from './cancel-evaluation.ts';
+import { cancelEvaluation, stopSession } from './cancel-evaluation.ts';
 import { abandonEvaluation, resumeWork } from './evaluation-decisions.ts';
-import { stopSession } from './stop-session.ts';
 
 /** A session that people decide about: the one implementation behind the methods, the server's routes and the hooks (D81). */
 export abstract class DecidableSession extends StateView implements SessionDecisions {

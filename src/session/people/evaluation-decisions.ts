@@ -1,8 +1,7 @@
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import { type Evaluation, isOpen, type RaisedLimits } from '../../core/fold/evaluations.ts';
 import type { SessionState } from '../../core/fold/fold.ts';
-import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
-import { limitProblem } from '../../core/limit-problem.ts';
+import { type KnownOptions, limitProblem, refuseUnknownOptions } from '../../core/known-options.ts';
 import type { EvaluationResumeRequested, Without } from '../../core/log/events.ts';
 import { newestRunnable } from '../../core/plan/run-plan.ts';
 import type { AbandonOptions, ResumeOptions } from '../../core/views/session-decisions.ts';

@@ -1,4 +1,5 @@
 import { sameValue } from '../../conversation/same-value.ts';
+import { HoldfastError } from '../../core/errors.ts';
 import type { Fold, SessionState } from '../../core/fold/fold.ts';
 import { type AnySlice, itemsAsArray } from '../../core/fold/slices.ts';
 import type { SliceSnapshot } from '../../core/fold/snapshot.ts';
@@ -29,6 +30,7 @@ export class FoldedLog {
   #revision: number;
   #refreshing: Promise<void> | undefined;
   #refreshingNext: Promise<void> | undefined;
+  #refolding: Promise<void> = Promise.resolve();
   /** How many events had to be read on opening. */
   readonly replayed: number;
 
@@ -68,9 +70,8 @@ export class FoldedLog {
   }
 
   /** Folds more slices from now on, each from the start of the log or its part of the snapshot (D6). `fold` folds all of them. */
-  async addSlices(added: readonly AnySlice[], fold: Fold): Promise<void> {
-    this.#options = { ...this.#options, fold, slices: [...this.slices, ...added] };
-    await this.refoldSlices();
+  addSlices(added: readonly AnySlice[], fold: Fold): Promise<void> {
+    return this.#refold({ fold, slices: [...this.slices, ...added] });
   }
 
   /** Slices of the snapshot that this process does not define: they go into the next one (D6). */
@@ -132,11 +133,22 @@ export class FoldedLog {
   }
 
   /** Folds the slices again from a log in which something was erased: none of them holds the erased content any more (D58). */
-  async refoldSlices(): Promise<void> {
-    const { store, sessionId, fold } = this.#options;
+  refoldSlices(): Promise<void> {
+    return this.#refold({});
+  }
+
+  /** One at a time. The options change together with the state: slices are never known and not folded. */
+  #refold(changes: Partial<Pick<FoldedLogOptions, 'fold' | 'slices'>>): Promise<void> {
+    const refolded = this.#refolding.then(() => this.#refoldNow({ ...this.#options, ...changes }));
+    this.#refolding = refolded.catch(() => {});
+    return refolded;
+  }
+
+  async #refoldNow(options: FoldedLogOptions): Promise<void> {
+    const { store, sessionId, fold } = options;
     // Before the log is read: what is erased meanwhile makes this revision an old one.
     const { revision } = await store.head(sessionId);
-    const loaded = await loadState(store, sessionId, this.#options);
+    const loaded = await loadState(store, sessionId, options);
     let { state } = loaded;
     // What was committed meanwhile is folded into the one that lacks it.
     for (let missing = this.#state.seq - state.seq; missing !== 0; missing = this.#state.seq - state.seq) {
@@ -149,8 +161,10 @@ export class FoldedLog {
     }
     const slices = new Map(this.#state.slices);
     for (const [name, items] of state.slices) {
-      if (!sameValue(itemsAsArray(items), itemsAsArray(slices.get(name) ?? []))) slices.set(name, items);
+      const known = slices.get(name);
+      if (known === undefined || !sameValue(itemsAsArray(items), itemsAsArray(known))) slices.set(name, items);
     }
+    this.#options = options;
     this.#opaque = loaded.opaque;
     this.#revision = revision;
     this.#become({ ...this.#state, slices }, []);
@@ -178,4 +192,21 @@ async function collect(events: AsyncIterable<SessionEvent>): Promise<readonly Se
   const all: SessionEvent[] = [];
   for await (const event of events) all.push(event);
   return all;
+}
+
+/** The slices that a session does not fold yet. Another slice of a name that it has would fold the same events to something else. */
+export function missingSlices(
+  sessionId: string,
+  known: readonly AnySlice[],
+  wanted: readonly AnySlice[],
+): readonly AnySlice[] {
+  const byName = new Map(known.map((slice) => [slice.name, slice]));
+  const clash = wanted.find((slice) => (byName.get(slice.name) ?? slice) !== slice);
+  if (clash) {
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      `session ${sessionId} was opened with another slice called "${clash.name}" than a tool of the agent uses; define it once and give both the same one, or rename one`,
+    );
+  }
+  return wanted.filter(({ name }) => !byName.has(name));
 }

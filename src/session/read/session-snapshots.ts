@@ -2,9 +2,9 @@ import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { SessionState } from '../../core/fold/fold.ts';
 import { type Snapshot, sealSnapshot, snapshotText, takeSnapshot } from '../../core/fold/snapshot.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { ContentWrite } from '../../ports/store.ts';
 import { type ContentSource, contentHashes, sha256 } from './contents.ts';
 import type { FoldedLog } from './folded-log.ts';
-import type { HeldContents } from './held-contents.ts';
 
 /** A snapshot is due after this many events, and at least as many as the last one covers: the cost per event stays constant. */
 const SNAPSHOT_EVERY = 10_000;
@@ -18,7 +18,6 @@ interface SnapshotSource extends ContentSource {
 /** What a session's snapshots are taken of. */
 interface SnapshotParts {
   readonly log: FoldedLog;
-  readonly held: HeldContents;
   readonly report: (error: unknown) => void;
 }
 
@@ -26,17 +25,21 @@ interface SnapshotParts {
 export class SessionSnapshots {
   readonly #source: SnapshotSource;
   readonly #log: FoldedLog;
-  readonly #held: HeldContents;
+  readonly #held = new HeldContents();
   readonly #report: (error: unknown) => void;
   /** The last seq that the stored snapshot covers. */
   #writtenSeq: number;
 
-  constructor(source: SnapshotSource, { log, held, report }: SnapshotParts) {
+  constructor(source: SnapshotSource, { log, report }: SnapshotParts) {
     this.#source = source;
     this.#log = log;
-    this.#held = held;
     this.#report = report;
     this.#writtenSeq = log.state.seq - log.replayed;
+  }
+
+  /** Keeps contents that this handle has written, for a snapshot that is taken synchronously. */
+  hold(contents: readonly ContentWrite[]): void {
+    this.#held.hold(contents);
   }
 
   /** The state that is folded, with its external contents. Throws when this handle does not hold all of them. */
@@ -158,4 +161,30 @@ function refuseLack(missing: readonly string[], advice: string): void {
     `this snapshot would lack ${missing.length} external contents ${advice}`,
     { data: missing },
   );
+}
+
+/** The most characters of contents that a handle holds. */
+const MOST = 8 * 1024 * 1024;
+
+/** The external contents that a handle has written last, so that a snapshot that is taken synchronously includes them (D91). */
+class HeldContents {
+  readonly #texts = new Map<string, string>();
+  #length = 0;
+
+  hold(contents: readonly ContentWrite[]): void {
+    for (const { hash, text } of contents) {
+      if (this.#texts.has(hash)) continue;
+      this.#texts.set(hash, text);
+      this.#length += text.length;
+    }
+    for (const [hash, text] of this.#texts) {
+      if (this.#length <= MOST) return;
+      this.#texts.delete(hash);
+      this.#length -= text.length;
+    }
+  }
+
+  get(name: string): string | undefined {
+    return this.#texts.get(name);
+  }
 }

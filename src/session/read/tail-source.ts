@@ -11,7 +11,7 @@ export const CHUNK_PAGE = 256;
 const LONG_MS = 2 ** 30;
 
 /** What a reader has read so far. */
-export interface TailPlace {
+export interface TailPosition {
   readonly seq: number;
   readonly position: DraftPosition | undefined;
 }
@@ -95,15 +95,15 @@ export class TailSource {
 
   /** Reads what lies after a place; without `drafts` only events. `isShared`: a read that has begun before is as good. */
   read(
-    place: TailPlace,
+    from: TailPosition,
     { drafts, isShared }: { readonly drafts: boolean; readonly isShared: boolean },
   ): Promise<TailBatch> {
-    if (!isShared) return this.#read(place, drafts);
-    const { seq, position } = place;
+    if (!isShared) return this.#read(from, drafts);
+    const { seq, position } = from;
     const key = `${this.#version}/${seq}/${position?.fence}.${position?.n}/${drafts}`;
     const known = this.#reads.get(key);
     if (known) return known;
-    const reading = this.#read(place, drafts).finally(() => this.#reads.delete(key));
+    const reading = this.#read(from, drafts).finally(() => this.#reads.delete(key));
     this.#reads.set(key, reading);
     return reading;
   }
@@ -120,7 +120,7 @@ export class TailSource {
     for (const wake of [...this.#waiters]) wake();
   }
 
-  async #read({ seq, position }: TailPlace, drafts: boolean): Promise<TailBatch> {
+  async #read({ seq, position }: TailPosition, drafts: boolean): Promise<TailBatch> {
     const { chunks, isFresh } = drafts ? await this.#chunks(position) : { chunks: [], isFresh: false };
     const isSettled = drafts && position !== undefined && chunks.length === 0 && !(await this.oldest());
     const events: SessionEvent[] = [];

@@ -1,6 +1,6 @@
 import type { SessionSummary } from '../../core/summary/session-summary.ts';
-import type { ReadyAppend } from './append-statements.ts';
-import type { Sql } from './database.ts';
+import type { ReadyAppend } from './appends/append-statements.ts';
+import type { Sql } from './connection/database.ts';
 
 /** An append that is about to be committed. */
 export interface JoinedAppend {
@@ -57,6 +57,6 @@ export class AppendJoins {
   }
 }
 
-function joined({ sessionId, options, encoded, base, summary }: ReadyAppend): JoinedAppend {
-  return { sessionId, seq: options.expectedSeq + encoded.length, before: base.summary, summary };
+function joined({ sessionId, append: { expectedSeq, events, folded } }: ReadyAppend): JoinedAppend {
+  return { sessionId, seq: expectedSeq + events.length, before: folded.before, summary: folded.after };
 }

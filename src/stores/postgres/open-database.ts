@@ -1,11 +1,11 @@
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
-import { PostgresDatabase } from './database.ts';
-import { checkLayout, checkServer, isTransactionPooled, type Migrated, migrate } from './layout.ts';
-import { type ListeningConnection, NoticeListener } from './notice-listener.ts';
+import { PostgresDatabase } from './connection/database.ts';
+import { checkLayout, checkServer, isTransactionPooled, type Migrated, migrate } from './connection/layout.ts';
+import { type ListeningConnection, NoticeListener } from './connection/notice-listener.ts';
+import { storeError } from './connection/postgres-errors.ts';
+import type { ThreadConnection } from './connection/renewal-source.ts';
 import { loadPg, type PgConnection, type PgDriver, type PgPool } from './pg.ts';
-import { storeError } from './postgres-errors.ts';
 import type { PostgresStoreOptions } from './postgres-store.ts';
-import type { ThreadConnection } from './renewal-source.ts';
 
 const DEFAULT_RETRY_MS = 10_000;
 const DEFAULT_TIMEOUT_MS = 30_000;

@@ -6,7 +6,7 @@ import { checkCount } from '../check-arguments.ts';
 import type { AppendJoin } from './append-joins.ts';
 import { openDatabase } from './open-database.ts';
 import type { PgPool } from './pg.ts';
-import type { WorkOptions } from './session-list.ts';
+import type { WorkOptions } from './rows/session-list.ts';
 import { storeOnDatabase } from './store-on-database.ts';
 
 /** Options of `postgresStore`. */

@@ -1,40 +1,25 @@
-import {
-  checkAppend,
-  checkCount,
-  checkDraft,
-  checkReadDraft,
-  checkSessionId,
-  checkSnapshot,
-  checkTtl,
-} from '../check-arguments.ts';
-import { LeaseKeepers } from '../keep-lease.ts';
-import { type LeaseTerm, remainingForHolder } from '../lease-rules.ts';
-import { storeClosed } from '../refusals.ts';
-import { RenewalThread } from '../renewal-thread.ts';
-import { DEFAULT_HITS, parseQuery } from '../search-text.ts';
+import { checkCount } from '../check-arguments.ts';
+import { decodeEvent } from '../encoded-event.ts';
+import type { OwnBackend, Replacement } from '../shell/backend.ts';
+import { Shell } from '../shell/define-store.ts';
 import { systemClock } from '../system-clock.ts';
-import { Watchers } from '../watchers.ts';
 import { AppendJoins } from './append-joins.ts';
-import { AppendQueue } from './append-queue.ts';
-import { AppendRefusals } from './append-refusals.ts';
-import { BackgroundIndexing } from './background-indexing.ts';
-import { ContentRows } from './content-rows.ts';
-import { keepingAlive } from './database.ts';
-import { DraftRows } from './draft-rows.ts';
-import { EventReplacement } from './event-replacement.ts';
-import { checkIntegrity } from './integrity.ts';
-import { LeaseRows } from './lease-rows.ts';
-import { Notices } from './notices.ts';
+import { AppendQueue } from './appends/append-queue.ts';
+import { keepingAlive, type Sql } from './connection/database.ts';
+import { checkIntegrity } from './connection/integrity.ts';
+import { Notices } from './connection/notices.ts';
+import { renewalPart } from './connection/renewal-source.ts';
 import type { OpenDatabase } from './open-database.ts';
 import type { PostgresStore, PostgresStoreOptions } from './postgres-store.ts';
-import { readEvents } from './read-events.ts';
-import { renewalPart } from './renewal-source.ts';
-import { SearchIndex } from './search-index.ts';
-import { SessionFork } from './session-fork.ts';
-import { SessionList } from './session-list.ts';
-import { SessionRemoval } from './session-removal.ts';
-import { SessionRows } from './session-rows.ts';
-import { SnapshotRows } from './snapshot-rows.ts';
+import { ContentRows } from './rows/content-rows.ts';
+import { DraftRows } from './rows/draft-rows.ts';
+import { LeaseRows } from './rows/lease-rows.ts';
+import { SessionFork } from './rows/session-fork.ts';
+import { SessionList, SUMMARY_COLUMNS, type SummaryRow, summaryOf } from './rows/session-list.ts';
+import { SessionRemoval } from './rows/session-removal.ts';
+import { SessionRows } from './rows/session-rows.ts';
+import { BackgroundIndexing } from './search/background-indexing.ts';
+import { SearchIndex } from './search/search-index.ts';
 
 /** The store on an open database. */
 export function storeOnDatabase(open: OpenDatabase, options: PostgresStoreOptions): PostgresStore {
@@ -42,246 +27,167 @@ export function storeOnDatabase(open: OpenDatabase, options: PostgresStoreOption
   const { clock = systemClock, backgroundIndexing = true } = options;
   /** Null: the server's clock. */
   const time = (): number | null => (options.clock === undefined ? null : clock.now());
+  const table = (name: string): string => database.table(name);
   const sessions = new SessionRows(database);
   const leases = new LeaseRows(database, clock, time);
-  const drafts = new DraftRows(database, sessions);
-  const snapshots = new SnapshotRows(database, sessions);
-  const contents = new ContentRows(database, sessions);
+  const drafts = new DraftRows(database);
+  const contents = new ContentRows(database);
   const list = new SessionList(database);
-  const watchers = new Watchers();
-  const notices = new Notices({ database, watchers, listener });
+  const notices = new Notices({ database, listener });
   const joins = new AppendJoins();
-  const index = new SearchIndex(database, contents);
+  const index = new SearchIndex(database, sessions, contents);
   const indexing = new BackgroundIndexing(index);
-  const queue = new AppendQueue({
-    database,
-    refusals: new AppendRefusals(database, sessions),
-    joins,
-    committed(sessionId, { work, wakeAt }) {
-      announce(sessionId, work !== undefined || wakeAt !== undefined);
-      if (backgroundIndexing) indexing.schedule();
-    },
-  });
+  const queue = new AppendQueue({ database, joins });
   const removal = new SessionRemoval(database, sessions);
   const forks = new SessionFork(database, sessions, removal);
-  const replacement = new EventReplacement({
-    database,
-    sessions,
-    index,
-    read: (sessionId, readOptions) => readEvents(database, sessions, () => {}, sessionId, readOptions),
-  });
-  const thread =
-    open.thread && clock.monotonic ? new RenewalThread(renewalPart(database, open.thread), clock) : undefined;
-  const keepers = new LeaseKeepers(clock);
-  /** Operations that `close` waits for. */
-  const underWay = new Set<Promise<unknown>>();
-  let closing: Promise<void> | undefined;
+  const renewals = open.thread && renewalPart(database, open.thread);
 
-  function enter(sessionId?: string): void {
-    if (closing) throw storeClosed();
-    if (sessionId !== undefined) checkSessionId(sessionId);
+  function scheduleIndexing(): void {
+    if (backgroundIndexing) indexing.schedule();
   }
 
-  async function track<T>(operation: Promise<T>): Promise<T> {
-    underWay.add(operation);
-    try {
-      return await operation;
-    } finally {
-      underWay.delete(operation);
+  /** In a transaction: replaces an event, with everything that was made from it. */
+  async function replace(sql: Sql, key: string, replacement: Replacement): Promise<boolean> {
+    const { seq, event, contents: kept, revision, summarizedSeq, summarize } = replacement;
+    const { at, type, data } = event;
+    const session = await sessions.lock(sql, { key });
+    if (session?.revision !== revision) return false;
+    const { seq: until } = session;
+    const summary = summarize(await sessions.events(key, { after: summarizedSeq, until, limit: null }, sql));
+    const run = (name: string, text: string, ...values: readonly unknown[]) =>
+      sql.query({ name: `replace-${name}`, text }, [key, ...values]);
+    await run(
+      'event',
+      `UPDATE ${table('events')} SET at = $3, type = $4, data = $5 WHERE key = $1 AND seq = $2`,
+      ...[seq, at, type, data],
+    );
+    await run(
+      'contents',
+      `WITH ended AS (DELETE FROM ${table('event_contents')} WHERE key = $1 AND seq = $2 AND NOT hash = ANY ($3::text[]) RETURNING hash)
+       DELETE FROM ${table('contents')} c USING ended WHERE c.key = $1 AND c.hash = ended.hash AND NOT EXISTS (
+         SELECT 1 FROM ${table('event_contents')} r WHERE r.key = $1 AND r.hash = ended.hash AND r.seq <> $2)`,
+      ...[seq, kept],
+    );
+    await run('snapshot', `DELETE FROM ${table('snapshots')} WHERE key = $1`);
+    await run('words', `DELETE FROM ${table('search')} WHERE key = $1 AND seq = $2`, seq);
+    const words = await index.wordsIn(key, decodeEvent(session.id, seq, at, type, data), sql);
+    if (words !== undefined) {
+      const vector = `CASE WHEN $3::text IS NULL THEN NULL ELSE array_to_tsvector(string_to_array($3, ' ')) END`;
+      await run('new-words', `INSERT INTO ${table('search')} (key, seq, words) VALUES ($1, $2, ${vector})`, seq, words);
     }
+    await run(
+      'session',
+      `UPDATE ${table('sessions')} SET revision = revision + 1, updated_at = coalesce($2::text, updated_at),
+         updated_hour = coalesce(left($2::text, 13), updated_hour), summary = $3, status = $4, work = $5, wake_at = $6,
+         summary_seq = $7, summary_revision = $8, summary_version = $9 WHERE key = $1`,
+      ...[seq === until ? at : null, summary.data, summary.status ?? null, summary.work ?? null],
+      ...[summary.wakeAt ?? null, summary.seq, summary.revision, summary.version],
+    );
+    return true;
   }
 
-  function announce(sessionId: string, hasWork = false): void {
-    notices.committed(sessionId, hasWork);
-  }
+  const backend: OwnBackend<string> = {
+    where: 'the database',
+    leases,
+    feed: notices,
+    renewals,
 
-  removal.schedule(time);
-  if (backgroundIndexing) indexing.schedule();
+    find: (sessionId) => sessions.find(sessionId),
 
-  return {
-    append(sessionId, newEvents, appendOptions) {
-      try {
-        enter();
-        checkAppend(sessionId, newEvents.length, appendOptions);
-        return queue.append(sessionId, newEvents, appendOptions);
-      } catch (error) {
-        return Promise.reject(error);
-      }
+    async append(sessionId, append) {
+      const key = await queue.append(sessionId, append);
+      if (key === undefined) await database.checkLayout();
+      else scheduleIndexing();
+      return key;
     },
 
-    read(sessionId, readOptions = {}) {
-      return readEvents(database, sessions, enter, sessionId, readOptions);
+    events: (key, range) => sessions.events(key, range),
+
+    async lastAppend(key) {
+      const text = `SELECT last_append FROM ${table('sessions')} WHERE key = $1`;
+      const [row] = await database.query<{ readonly last_append: string | null }>({ name: 'last-append', text }, [key]);
+      return row?.last_append ?? undefined;
     },
 
-    async head(sessionId) {
-      enter(sessionId);
-      return track(sessions.head(sessionId));
+    async summary(key) {
+      const text = `SELECT ${SUMMARY_COLUMNS} FROM ${table('sessions')} WHERE key = $1`;
+      const [row] = await database.query<SummaryRow>({ name: 'summary', text }, [key]);
+      return summaryOf(row);
     },
 
-    watch(sessionId, watcher) {
-      enter(sessionId);
-      return notices.watch(sessionId, watcher);
+    replace: (key, replacement) => database.transaction((sql) => replace(sql, key, replacement)),
+
+    async fork(origin, fork) {
+      const isForked = await forks.fork(origin, fork);
+      scheduleIndexing();
+      return isForked;
     },
 
-    async acquireLease(sessionId, leaseOptions) {
-      enter(sessionId);
-      checkTtl(leaseOptions.ttlMs);
-      return track(leases.acquire(sessionId, leaseOptions));
+    remove: (_, key) => removal.delete(key),
+    list: (query) => list.read(query),
+
+    async writeSnapshot(key, { seq, data }, revision) {
+      const text = `INSERT INTO ${table('snapshots')} (key, seq, data)
+        SELECT key, $2::int, $3::text FROM ${table('sessions')} WHERE key = $1 AND revision = $4 FOR NO KEY UPDATE
+        ON CONFLICT (key) DO UPDATE SET seq = excluded.seq, data = excluded.data WHERE excluded.seq >= snapshots.seq`;
+      await database.query({ name: 'write-snapshot', text }, [key, seq, data, revision]);
     },
 
-    async renewLease(sessionId, fence, ttlMs) {
-      enter(sessionId);
-      checkTtl(ttlMs);
-      return track(leases.renew(sessionId, fence, ttlMs).then((term) => term !== undefined));
+    async readSnapshot(key) {
+      const text = `SELECT seq, data FROM ${table('snapshots')} WHERE key = $1`;
+      return (
+        await database.query<{ readonly seq: number; readonly data: string }>({ name: 'read-snapshot', text }, [key])
+      )[0];
     },
 
-    keepLease(sessionId, fence, keepOptions) {
-      enter(sessionId);
-      checkTtl(keepOptions.ttlMs);
-      const { ttlMs } = keepOptions;
-      const renew = async (): Promise<LeaseTerm | undefined> => {
-        enter();
-        return track(leases.renew(sessionId, fence, ttlMs));
-      };
-      const term = leases.term(sessionId, fence);
-      if (thread) return thread.keep({ sessionId, fence, term, renew }, keepOptions);
-      const remainingMs = (): number => {
-        const now = leases.term(sessionId, fence);
-        return now ? remainingForHolder(now, clock) : Number.NEGATIVE_INFINITY;
-      };
-      return keepers.keep({ renew: async () => (await renew()) !== undefined, remainingMs }, keepOptions);
+    writeDrafts: (...chunks) => drafts.append(...chunks),
+    readDrafts: (...range) => drafts.read(...range),
+    readContent: (key, hash) => contents.read(key, hash),
+    readCallContent: (key, call) => contents.readCall(key, call),
+
+    async search(terms, { sessionId, limit }) {
+      await index.catchUp(sessionId);
+      return index.find(terms, sessionId, limit);
     },
 
-    async releaseLease(sessionId, fence, { seq } = {}) {
-      enter(sessionId);
-      const released = await track(leases.release(sessionId, fence, seq));
-      // Work that its holder did not finish can be taken now.
-      if (released) announce(sessionId, true);
-      return released;
-    },
+    check: () => checkIntegrity(database),
+    closing: () => indexing.stop(),
 
-    async readLease(sessionId) {
-      enter(sessionId);
-      return track(leases.read(sessionId));
-    },
-
-    async writeSnapshot(sessionId, snapshot, snapshotOptions = {}) {
-      enter(sessionId);
-      checkSnapshot(snapshot);
-      return track(snapshots.write(sessionId, snapshot, snapshotOptions));
-    },
-
-    async readSnapshot(sessionId, snapshotOptions = {}) {
-      enter(sessionId);
-      return track(snapshots.read(sessionId, snapshotOptions));
-    },
-
-    async appendDraft(sessionId, chunks, draftOptions) {
-      enter(sessionId);
-      checkDraft(chunks, draftOptions.fence);
-      await track(drafts.append(sessionId, chunks, draftOptions));
-      if (chunks.length > 0) announce(sessionId);
-    },
-
-    async readDraft(sessionId, draftOptions = {}) {
-      enter(sessionId);
-      checkReadDraft(draftOptions);
-      return track(drafts.read(sessionId, draftOptions));
-    },
-
-    async readContent(sessionId, hash, contentOptions = {}) {
-      enter(sessionId);
-      return track(contents.read(sessionId, hash, contentOptions));
-    },
-
-    async readCallContent(sessionId, call, contentOptions = {}) {
-      enter(sessionId);
-      return track(contents.readCall(sessionId, call, contentOptions));
-    },
-
-    async listSessions(listOptions = {}) {
-      enter();
-      return track(list.page(listOptions));
-    },
-
-    async search(text, { sessionId, limit = DEFAULT_HITS } = {}) {
-      enter(sessionId);
-      checkCount('limit', limit, 1);
-      const terms = parseQuery(text);
-      if (terms.length === 0) return [];
-      return track(index.catchUp(sessionId).then(() => index.find(terms, sessionId, limit)));
-    },
-
-    async deleteSession(sessionId, { incarnation } = {}) {
-      enter(sessionId);
-      const seq = await track(removal.delete(sessionId, incarnation));
-      queue.forget(sessionId);
-      if (seq === undefined) return false;
-      announce(sessionId);
-      return seq > 0;
-    },
-
-    async forkSession(sessionId, target, forkOptions) {
-      enter(sessionId);
-      const forked = await track(forks.fork(sessionId, target, forkOptions));
-      announce(target, true);
-      if (backgroundIndexing) indexing.schedule();
-      return forked;
-    },
-
-    async replaceEvent(sessionId, event, replaceOptions = {}) {
-      enter(sessionId);
-      checkCount('the seq of an event', event.seq, 1);
-      await track(replacement.replace(sessionId, event, replaceOptions));
-      queue.forget(sessionId);
-      announce(sessionId);
-    },
-
-    async check() {
-      enter();
-      return track(checkIntegrity(database));
-    },
-
-    joinAppends(join) {
-      enter();
-      return joins.add(join);
-    },
-
-    async sessionsWithWork(workOptions = {}) {
-      enter();
-      if (workOptions.limit !== undefined) checkCount('limit', workOptions.limit, 1);
-      return track(list.withWork(workOptions, time()));
-    },
-
-    watchWork(watcher) {
-      enter();
-      return notices.watchWork(watcher);
-    },
-
-    settings() {
-      enter();
-      return {
-        schema: database.schema,
-        isTransactionPooled,
-        renewsIn: thread ? 'thread' : 'event loop',
-        watchesBy: listener ? 'notices' : 'polling',
-      };
-    },
-
-    close() {
-      closing ??= keepingAlive(async () => {
-        indexing.stop();
-        keepers.stop();
-        await Promise.allSettled(underWay);
+    close: () =>
+      keepingAlive(async () => {
         await queue.idle();
         removal.stop();
         await indexing.idle();
         await notices.close();
-        watchers.clear();
-        await thread?.close();
         await database.close(open.owned);
-      });
-      return closing;
+      }),
+  };
+
+  removal.schedule(time);
+  scheduleIndexing();
+  const shell = new Shell(backend, { clock });
+  return {
+    ...shell.store,
+
+    joinAppends(join) {
+      shell.enter();
+      return joins.add(join);
+    },
+
+    async sessionsWithWork(workOptions = {}) {
+      shell.enter();
+      if (workOptions.limit !== undefined) checkCount('limit', workOptions.limit, 1);
+      return shell.run(async () => shell.infos(await list.withWork(workOptions, time())));
+    },
+
+    settings() {
+      shell.enter();
+      return {
+        schema: database.schema,
+        isTransactionPooled,
+        renewsIn: renewals && clock.monotonic ? 'thread' : 'event loop',
+        watchesBy: listener ? 'notices' : 'polling',
+      };
     },
   };
 }

@@ -1,10 +1,10 @@
 import { dirname, resolve } from 'node:path';
 import { HoldfastError } from '../../core/errors.ts';
 import { lateModule } from '../late-module.ts';
-import { BLOCKING_WAIT_MS, untilFree } from './busy.ts';
+import { BLOCKING_WAIT_MS, untilFree } from './connection/busy.ts';
+import { identify, LAYOUT_VERSION, migrate } from './connection/migrate.ts';
+import { storeError } from './connection/sqlite-errors.ts';
 import { Database } from './driver.ts';
-import { identify, LAYOUT_VERSION, migrate } from './migrate.ts';
-import { storeError } from './sqlite-errors.ts';
 
 /**
  * Opens SQLite files, the only module that does. Every connection that writes is durable before it is handed out: a commit

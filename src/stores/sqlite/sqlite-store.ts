@@ -2,7 +2,7 @@ import { type KnownOptions, refuseUnknownOptions } from '../../core/known-option
 import type { Clock } from '../../ports/clock.ts';
 import type { SearchHit, SearchOptions, Store } from '../../ports/store.ts';
 import { checkCount } from '../check-arguments.ts';
-import { untilFree } from './busy.ts';
+import { untilFree } from './connection/busy.ts';
 import { checkRuntime } from './driver.ts';
 import {
   type ConnectionSettings,

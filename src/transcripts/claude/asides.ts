@@ -1,14 +1,14 @@
 /** Converts everything but the assistant's messages and results: prompts, notices, compactions, and unknown entries. */
-import type { Attachment, NoticeBlock } from '../../conversation/blocks.ts';
+import type { Attachment, BlockBase, NoticeBlock } from '../../conversation/blocks.ts';
 import { blockBase, unknownBlock } from '../block-base.ts';
 import type { BlockWriter } from '../block-writer.ts';
-import type { DiagnosticsCollector } from '../diagnostics.ts';
 import { asList, asObject, asText, type Json } from '../json-access.ts';
 import { attachmentOf, contentText } from './content.ts';
 import type { ClaudeEntry } from './entry.ts';
-import { apiErrorText, noticeText } from './notice-text.ts';
 import {
+  apiErrorText,
   classifyUserText,
+  noticeText,
   parseTaskNotification,
   readableText,
   type TaskNotification,
@@ -16,57 +16,23 @@ import {
 } from './user-text.ts';
 
 /** Lines of bookkeeping: counted, not shown. */
-const BOOKKEEPING: ReadonlySet<string> = new Set([
-  'progress',
-  'file-history-snapshot',
-  'file-history-delta',
-  'queue-operation',
-  'summary',
-  'ai-title',
-  'custom-title',
-  'last-prompt',
-  'mode',
-  'permission-mode',
-  'cost-state',
-  'tools-used',
-  'atis-latch',
-  'api-request',
-  'api-request-shape',
-  'api-request-blob',
-  'pr-link',
-  'bridge-session',
-  'agent-name',
-  'agent-color',
-  'agent-setting',
-  'worktree-state',
-  'content-replacement',
-  'tag',
-  'relocated',
-  'frame-link',
-  'isolation-latch',
-  'artifact-autoreact-ledger',
-  'marble-origami-commit',
-  'marble-origami-snapshot',
-  'started',
-  'result',
-]);
+const BOOKKEEPING: ReadonlySet<string> = new Set(
+  `progress file-history-snapshot file-history-delta queue-operation summary ai-title custom-title last-prompt mode
+  permission-mode cost-state tools-used atis-latch api-request api-request-shape api-request-blob pr-link
+  bridge-session agent-name agent-color agent-setting worktree-state content-replacement tag relocated frame-link
+  isolation-latch artifact-autoreact-ledger marble-origami-commit marble-origami-snapshot started result`.split(/\s+/),
+);
 
 export class Asides {
   readonly #writer: BlockWriter;
-  readonly #diagnostics: DiagnosticsCollector;
   readonly #notify: (notification: TaskNotification, at: string) => boolean;
   /** Compactions without their summary yet, by the id of their line. */
   readonly #compactions = new Map<string, NoticeBlock>();
   #unnamed = 0;
 
   /** `notify` receives background tasks that ended and returns whether a subagent's block shows the end. */
-  constructor(
-    writer: BlockWriter,
-    diagnostics: DiagnosticsCollector,
-    notify: (notification: TaskNotification, at: string) => boolean,
-  ) {
+  constructor(writer: BlockWriter, notify: (notification: TaskNotification, at: string) => boolean) {
     this.#writer = writer;
-    this.#diagnostics = diagnostics;
     this.#notify = notify;
   }
 
@@ -104,7 +70,7 @@ export class Asides {
   }
 
   /** Writes what the user typed; the contexts that the harness put before it are a block of their own. */
-  #addPrompt(base: ReturnType<typeof blockBase>, content: string, attachments: readonly Attachment[]): void {
+  #addPrompt(base: BlockBase, content: string, attachments: readonly Attachment[]): void {
     const typed = typedText(content);
     if (typed !== content && typed !== '') {
       const context = content.trimEnd().slice(0, -typed.length).trim();
@@ -123,13 +89,13 @@ export class Asides {
   addUnknown(entry: ClaudeEntry, conversationId: string): void {
     const sourceType = entry.type === '' ? 'untyped' : entry.type;
     const base = blockBase(this.#idOf(entry, 'unknown'), conversationId, entry.timestamp);
-    this.#writer.upsert(unknownBlock(base, sourceType, entry.raw, this.#diagnostics));
+    this.#writer.upsert(unknownBlock(base, sourceType, entry.raw, this.#writer));
   }
 
   /** Keeps a part of a user's message of an unknown type. */
   addUnknownPart(id: string, conversationId: string, block: Json, timestamp: string): void {
     const base = blockBase(id, conversationId, timestamp);
-    this.#writer.upsert(unknownBlock(base, `content/${asText(block.type) ?? ''}`, block, this.#diagnostics));
+    this.#writer.upsert(unknownBlock(base, `content/${asText(block.type) ?? ''}`, block, this.#writer));
   }
 
   #addSystem(entry: ClaudeEntry, conversationId: string): void {
@@ -141,7 +107,7 @@ export class Asides {
     // Most lines of the harness say nothing: a turn's duration, hooks that ran without output.
     if (content.trim() === '' && !isCompaction) return;
     const details = isCompaction ? (raw.compactMetadata ?? raw.compact_metadata) : withoutEnvelope(raw);
-    const data = details === undefined ? undefined : this.#diagnostics.kept(details, base.id);
+    const data = details === undefined ? undefined : this.#writer.diagnostics.kept(details, base.id);
     const block: NoticeBlock = {
       ...base,
       type: isCompaction ? 'compaction' : isError ? 'error' : 'system',
@@ -175,25 +141,10 @@ export class Asides {
 }
 
 /** The fields that every line has: directory, time, session and the like. */
-const ENVELOPE: ReadonlySet<string> = new Set([
-  'type',
-  'subtype',
-  'content',
-  'uuid',
-  'parentUuid',
-  'logicalParentUuid',
-  'sessionId',
-  'timestamp',
-  'cwd',
-  'gitBranch',
-  'version',
-  'userType',
-  'entrypoint',
-  'isSidechain',
-  'isMeta',
-  'slug',
-  'level',
-]);
+const ENVELOPE: ReadonlySet<string> = new Set(
+  `type subtype content uuid parentUuid logicalParentUuid sessionId timestamp cwd gitBranch version userType
+  entrypoint isSidechain isMeta slug level`.split(/\s+/),
+);
 
 function withoutEnvelope(line: Json): Json | undefined {
   const rest = Object.entries(line).filter(([key]) => !ENVELOPE.has(key));

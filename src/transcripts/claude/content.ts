@@ -3,7 +3,10 @@ import type { Attachment } from '../../conversation/blocks.ts';
 import { base64OfText } from '../../formats/base64.ts';
 import { attachment } from '../block-base.ts';
 import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
+import type { LineRole } from './branches.ts';
+import type { ClaudeEntry } from './entry.ts';
 import type { ReturnedFields } from './skim-line.ts';
+import { classifyUserText } from './user-text.ts';
 
 /** The tools that start a subagent: `Task` before 2.1.63, `Agent` since. */
 export function isAgentTool(name: string): boolean {
@@ -50,4 +53,43 @@ export function subagentOutput(toolUseResult: ReturnedFields | undefined, conten
   const notes = typeof toolUseResult?.harnessNoteCount === 'number' ? toolUseResult.harnessNoteCount : 0;
   const tail = typeof toolUseResult?.harnessTailCount === 'number' ? toolUseResult.harnessTailCount : 0;
   return contentText(parts.slice(Math.max(0, notes), parts.length - Math.max(0, tail)));
+}
+
+/** The notices that the harness writes before a prompt. */
+const LEADS: ReadonlySet<string> = new Set(['command', 'command_output', 'command_caveat', 'meta']);
+/** The first prompt of a thread that the program starts to warm up its agents. */
+const WARMUP = 'Warmup';
+
+/** The role of an entry of the main conversation in its tree. Lines with results have the role of those. */
+export function roleOf(entry: ClaudeEntry): Exclude<LineRole, 'result'> {
+  if (entry.type === 'assistant') return 'response';
+  if (entry.isCompactSummary || entry.subtype === 'compact_boundary') return 'compaction';
+  if (entry.type !== 'user') return 'aside';
+  const kind = classifyUserText(contentText(entry.message?.content), entry.isMeta);
+  if (kind.kind === 'prompt') return 'prompt';
+  return kind.kind === 'notice' && LEADS.has(kind.subtype) ? 'lead' : 'aside';
+}
+
+/** The ids of the calls whose results a line holds. */
+export function resultsIn(entry: ClaudeEntry): readonly string[] {
+  const content = entry.message?.content;
+  const ids: string[] = [];
+  for (const block of Array.isArray(content) ? content : []) {
+    const id = asObject(block)?.type === 'tool_result' ? asName((block as Json).tool_use_id) : undefined;
+    if (id !== undefined) ids.push(id);
+  }
+  return ids;
+}
+
+/** The ids of the calls in a line. */
+export function calledBy(entry: ClaudeEntry): readonly string[] {
+  if (entry.type !== 'assistant') return [];
+  return contentBlocks(entry.message?.content).flatMap((block) =>
+    block.type === 'tool_use' ? (asName(block.id) ?? []) : [],
+  );
+}
+
+/** Whether a line is the prompt with which the program warms up an agent. */
+export function isWarmup(entry: ClaudeEntry): boolean {
+  return entry.type === 'user' && contentText(entry.message?.content).trim() === WARMUP;
 }

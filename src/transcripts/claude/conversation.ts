@@ -11,16 +11,14 @@ import type { Attachment, BlockMessage, TextBlock } from '../../conversation/blo
 import { MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { blockBase, resultBlock, unknownBlock } from '../block-base.ts';
 import { type BlockWriter, spawnFields } from '../block-writer.ts';
-import type { DiagnosticsCollector } from '../diagnostics.ts';
 import { asName, asObject, asText, type Json } from '../json-access.ts';
 import { Asides } from './asides.ts';
 import { attachmentOf, contentBlocks, contentText, isAgentTool, otherParts } from './content.ts';
 import { type ClaudeEntry, usageOf } from './entry.ts';
-import { API_ERROR } from './notice-text.ts';
 import type { PartialMessages } from './partial-messages.ts';
 import type { ReturnedFields } from './skim-line.ts';
 import { SubagentThreads } from './subagent-threads.ts';
-import type { TaskNotification } from './user-text.ts';
+import { API_ERROR } from './user-text.ts';
 
 /** A finished content block of an assistant's message, and its conversation. */
 interface ContentBlock {
@@ -35,45 +33,29 @@ interface ContentBlock {
 
 export class ClaudeConversation {
   readonly #writer: BlockWriter;
-  readonly #diagnostics: DiagnosticsCollector;
   readonly #partials: PartialMessages | undefined;
   readonly #asides: Asides;
-  readonly #threads: SubagentThreads;
+  readonly threads: SubagentThreads;
   /** The number of blocks so far, by conversation and message. */
   readonly #blockCounts = new Map<string, Map<string, number>>();
   #unnamed = 0;
 
-  constructor(writer: BlockWriter, diagnostics: DiagnosticsCollector, partials?: PartialMessages) {
+  constructor(writer: BlockWriter, partials?: PartialMessages) {
     this.#writer = writer;
-    this.#diagnostics = diagnostics;
     this.#partials = partials;
-    this.#threads = new SubagentThreads(writer, diagnostics);
-    this.#asides = new Asides(writer, diagnostics, (notification, at) => this.notify(notification, at));
+    this.threads = new SubagentThreads(writer);
+    this.#asides = new Asides(writer, (notification, at) => this.threads.notify(notification, at));
   }
 
   /** The conversation of an entry: the call that started its agent; the agent's own id until that is known (D41). */
   conversationOf(entry: ClaudeEntry): string {
     if (entry.parentToolUseId !== undefined) return entry.parentToolUseId;
-    return entry.agentId === undefined ? MAIN_CONVERSATION : this.conversationOfAgent(entry.agentId);
-  }
-
-  conversationOfAgent(agentId: string): string {
-    return this.#threads.conversationOf(agentId);
-  }
-
-  /** Links an agent to the call that started it. */
-  link(agentId: string, toolUseId: string): void {
-    this.#threads.link(agentId, toolUseId);
-  }
-
-  /** Adds an agent that has a file, and the run of a workflow that it belongs to. */
-  addThread(agentId: string, runId?: string): void {
-    this.#threads.addThread(agentId, runId);
+    return entry.agentId === undefined ? MAIN_CONVERSATION : this.threads.conversationOf(entry.agentId);
   }
 
   add(entry: ClaudeEntry): void {
     const conversationId = this.conversationOf(entry);
-    if (entry.agentId !== undefined) this.#threads.speak(entry.agentId, conversationId, entry.timestamp);
+    if (entry.agentId !== undefined) this.threads.speak(entry.agentId, conversationId, entry.timestamp);
     switch (entry.type) {
       case 'assistant':
         this.#addAssistant(entry, conversationId);
@@ -84,16 +66,6 @@ export class ClaudeConversation {
       default:
         this.#asides.add(entry, conversationId);
     }
-  }
-
-  /** Ends the subagent of a background task; false when the task is not a subagent. */
-  notify(notification: TaskNotification, at: string): boolean {
-    return this.#threads.notify(notification, at);
-  }
-
-  /** Ends the threads that nothing links and nothing ended. */
-  endUnlinked(): void {
-    this.#threads.endUnlinked();
   }
 
   /** The id of a message's next block: its position, counted across lines (D46), or the one that its source names. */
@@ -136,7 +108,7 @@ export class ClaudeConversation {
         break;
       default:
         if (type.endsWith('_tool_result')) this.#addResult(conversationId, block, undefined, timestamp);
-        else this.#writer.upsert(unknownBlock(base, `content/${type}`, block, this.#diagnostics));
+        else this.#writer.upsert(unknownBlock(base, `content/${type}`, block, this.#writer));
     }
   }
 
@@ -174,7 +146,7 @@ export class ClaudeConversation {
     if (isAgentTool(toolName) && toolUseId !== MAIN_CONVERSATION) {
       const input = asObject(block.input);
       const agentId = asName(input?.resume); // an earlier agent is resumed (D41)
-      if (agentId !== undefined) this.link(agentId, toolUseId);
+      if (agentId !== undefined) this.threads.link(agentId, toolUseId);
       this.#writer.spawn(conversationId, { toolUseId, agentId, ...spawnFields(input) }, timestamp, message);
       return;
     }
@@ -183,7 +155,7 @@ export class ClaudeConversation {
       type: 'tool_use',
       toolUseId,
       toolName,
-      ...(block.input !== undefined && { input: this.#diagnostics.kept(block.input, toolUseId) }),
+      ...(block.input !== undefined && { input: this.#writer.diagnostics.kept(block.input, toolUseId) }),
     });
   }
 
@@ -217,13 +189,13 @@ export class ClaudeConversation {
     const toolUseId = this.#writer.latestCallId(conversationId, named);
     const fields: ReturnedFields | undefined = asObject(returned);
     const result = { conversationId, toolUseId, block, returned: fields, timestamp };
-    if (this.#threads.startedBy(toolUseId, result.returned)) {
-      this.#threads.addResult(result);
+    if (this.threads.startedBy(toolUseId, result.returned)) {
+      this.threads.addResult(result);
       return;
     }
     const { content, is_error } = block;
     const shown = { output: contentText(content), isError: is_error === true, parts: otherParts(content) };
     this.#writer.upsert(resultBlock(conversationId, toolUseId, shown, timestamp));
-    if (result.returned) this.#threads.addReport(result);
+    if (result.returned) this.threads.addReport(result);
   }
 }

@@ -58,25 +58,15 @@ export function entryOfLine(line: Json): MutableEntry {
   };
 }
 
-/** Converts a message of the SDK's stream. */
+/** Converts a message of the SDK's stream, which has no tree and calls some fields by other names. */
 export function entryOfMessage(message: Json): ClaudeEntry {
   return {
-    type: asText(message.type) ?? '',
-    subtype: asText(message.subtype),
-    uuid: asName(message.uuid),
-    parentUuid: undefined,
-    isRoot: false,
-    timestamp: asText(message.timestamp) ?? '',
+    ...entryOfLine(message),
+    ...{ parentUuid: undefined, isRoot: false, isSidechain: false, blockIndex: undefined },
     parentToolUseId: asName(message.parent_tool_use_id),
     agentId: asName(message.agent_id),
-    isSidechain: false,
-    message: asObject(message.message),
     toolUseResult: message.tool_use_result,
-    blockIndex: undefined,
-    isMeta: message.isMeta === true,
-    isCompactSummary: message.isCompactSummary === true,
     isApiError: asName(message.error) !== undefined,
-    raw: message,
   };
 }
 

@@ -23,6 +23,13 @@ interface Content {
   state: 'open' | 'stopped' | 'claimed';
 }
 
+/** Where an event of the stream belongs. */
+interface Place {
+  readonly conversation: ClaudeConversation;
+  readonly conversationId: string;
+  readonly at: string;
+}
+
 interface Message {
   readonly id: string;
   readonly model: string | undefined;
@@ -55,20 +62,21 @@ export class PartialMessages {
     return undefined;
   }
 
-  handle(conversation: ClaudeConversation, conversationId: string, event: Json, at: string): void {
+  handle(place: Place, event: Json): void {
+    const { conversationId, at } = place;
     const message = this.#messages.get(conversationId);
     switch (event.type) {
       case 'message_start':
         this.#start(conversationId, event, at);
         break;
       case 'content_block_start':
-        if (message) this.#startContent(conversation, conversationId, message, event, at);
+        if (message) this.#startContent(place, message, event);
         break;
       case 'content_block_delta':
         if (message) this.#append(conversationId, message, event, at);
         break;
       case 'content_block_stop':
-        if (message) this.#stopContent(conversation, conversationId, message, event, at);
+        if (message) this.#stopContent(place, message, event);
         break;
       case 'message_delta':
         if (message === undefined) break;
@@ -100,13 +108,7 @@ export class PartialMessages {
     });
   }
 
-  #startContent(
-    conversation: ClaudeConversation,
-    conversationId: string,
-    message: Message,
-    event: Json,
-    at: string,
-  ): void {
+  #startContent({ conversation, conversationId, at }: Place, message: Message, event: Json): void {
     const start = asObject(event.content_block);
     if (start === undefined || message.contents.has(event.index)) return;
     const type = asText(start.type) ?? '';
@@ -148,13 +150,7 @@ export class PartialMessages {
     if (content.blockId !== undefined) this.#writer.delta(conversationId, content.blockId, text, at);
   }
 
-  #stopContent(
-    conversation: ClaudeConversation,
-    conversationId: string,
-    message: Message,
-    event: Json,
-    at: string,
-  ): void {
+  #stopContent({ conversation, conversationId, at }: Place, message: Message, event: Json): void {
     const content = message.contents.get(event.index);
     if (content === undefined || content.state !== 'open') return;
     content.state = 'stopped';

@@ -9,17 +9,19 @@
  * `JSON.parse` checks everything that is left. Fields that are cut out only have to end where they should; a line that looks unusual
  * in any way is read as a whole.
  */
-import { asObject, type Json, parseJson } from '../json-access.ts';
 import {
+  asObject,
   BACKSLASH,
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COLON,
   COMMA,
+  type Json,
   OPEN_BRACE,
   OPEN_BRACKET,
+  parseJson,
   QUOTE,
-} from '../json-characters.ts';
+} from '../json-access.ts';
 
 /** The fields of `toolUseResult` that the conversion uses. */
 const RESULT_FIELDS = [
@@ -114,7 +116,7 @@ function endOfValue(line: string, start: number): number {
       if (depth === 0) return code === COMMA ? i : -1;
       i++;
       continue;
-    } else if (isOfLiteral(code)) {
+    } else if (LITERAL.has(code)) {
       i++;
       continue;
     } else return -1;
@@ -123,9 +125,7 @@ function endOfValue(line: string, start: number): number {
   return -1;
 }
 
-/** Whether a character occurs in numbers, `true`, `false` and `null`. */
-function isOfLiteral(code: number): boolean {
-  return (code >= 0x30 && code <= 0x39) || LITERAL.has(code);
-}
-
-const LITERAL: ReadonlySet<number> = new Set([...'+-.Eaeflnrstu'].map((character) => character.charCodeAt(0)));
+/** The characters of numbers, `true`, `false` and `null`. */
+const LITERAL: ReadonlySet<number> = new Set(
+  [...'0123456789+-.Eaeflnrstu'].map((character) => character.charCodeAt(0)),
+);

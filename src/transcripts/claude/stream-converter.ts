@@ -1,7 +1,6 @@
 /** Converts the Claude Agent SDK's stream to events, message by message. */
 import { MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { BlockWriter, type EndReason, spawnFields } from '../block-writer.ts';
-import { DiagnosticsCollector } from '../diagnostics.ts';
 import { asList, asMilliseconds, asName, asObject, asText, type Json } from '../json-access.ts';
 import { type StreamConverter, type StreamConverterOptions, streamConverter } from '../stream-converter.ts';
 import { contentText } from './content.ts';
@@ -11,22 +10,18 @@ import { PartialMessages } from './partial-messages.ts';
 import { classifyUserText } from './user-text.ts';
 
 /** Signals about the run, not part of the conversation: counted, not shown. */
-const SIGNALS: ReadonlySet<string> = new Set([
-  'tool_progress',
-  'command_lifecycle',
-  'auth_status',
-  'rate_limit_event',
-  'tool_use_summary',
-  'prompt_suggestion',
-  'keep_alive',
-]);
+const SIGNALS: ReadonlySet<string> = new Set(
+  `tool_progress command_lifecycle auth_status rate_limit_event tool_use_summary prompt_suggestion keep_alive`.split(
+    /\s+/,
+  ),
+);
 
 /** Creates a converter for the messages that `query()` of the Claude Agent SDK yields. */
 export function claudeStreamConverter(options: StreamConverterOptions = {}): StreamConverter {
   const writer = new BlockWriter();
-  const diagnostics = new DiagnosticsCollector();
+  const { diagnostics } = writer;
   const partials = new PartialMessages(writer);
-  const conversation = new ClaudeConversation(writer, diagnostics, partials);
+  const conversation = new ClaudeConversation(writer, partials);
   const seen = new Set<string>();
   let lastTimestamp = '';
   /** How the newest run ended; undefined while one is running. */
@@ -55,7 +50,9 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
     const given = asList(message.errors).flatMap((error) => asText(error) ?? []);
     const said = given.length > 0 ? given : [asText(message.result) ?? ''];
     const errors = said.filter((error) => error.trim() !== '' && !isDiagnostic(error));
-    const isStopped = isError && (interrupted || (said.some(isDiagnostic) && errors.every(isAbortion)));
+    const isStopped =
+      isError &&
+      (interrupted || (said.some(isDiagnostic) && errors.every((error) => error.includes('Request was aborted'))));
     if (isError && !isStopped && !apiErrorShown) {
       writer.upsert({
         id: `error:${asName(message.uuid) ?? asName(message.session_id) ?? ''}`,
@@ -79,9 +76,9 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
     if (toolUseId === undefined || taskId === undefined) return;
     if (!writer.isSubagent(toolUseId) && message.task_type !== 'local_agent') return; // a background command
     const parent = asName(message.parent_task_id);
-    conversation.link(taskId, toolUseId);
+    conversation.threads.link(taskId, toolUseId);
     writer.spawn(
-      parent === undefined ? MAIN_CONVERSATION : conversation.conversationOfAgent(parent),
+      parent === undefined ? MAIN_CONVERSATION : conversation.threads.conversationOf(parent),
       { toolUseId, agentId: taskId, ...spawnFields(message) },
       now(),
     );
@@ -104,7 +101,7 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
         const toolUseId = asName(message.tool_use_id);
         // The result of a foreground task follows and contains more.
         if (toolUseId === undefined || !writer.isInBackground(toolUseId)) break;
-        conversation.notify(
+        conversation.threads.notify(
           {
             taskId: asName(message.task_id),
             toolUseId,
@@ -136,7 +133,7 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
     else if (type === 'system') addSystem(message);
     else if (type === 'stream_event') {
       const event = asObject(message.event);
-      if (event) partials.handle(conversation, conversationId, event, now());
+      if (event) partials.handle({ conversation, conversationId, at: now() }, event);
     } else if (!SIGNALS.has(type)) {
       if (conversationId === MAIN_CONVERSATION) ended = undefined;
       addEntry(entryOfMessage(message));
@@ -145,7 +142,6 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
 
   return streamConverter({
     writer,
-    diagnostics,
     handle,
     // The stream continues until the last background subagent has ended: one that still runs was cut off.
     end: (reason = ended ?? 'interrupted') => writer.settleAll(reason, now(), true),
@@ -162,8 +158,4 @@ function isInterruption(entry: ClaudeEntry): boolean {
 /** Whether an error is a note of the SDK to itself: it adds one to the result of a run that the user interrupted. */
 function isDiagnostic(error: string): boolean {
   return error.startsWith('[ede_diagnostic]');
-}
-
-function isAbortion(error: string): boolean {
-  return error.includes('Request was aborted');
 }

@@ -6,7 +6,6 @@
  */
 import { MAIN_CONVERSATION } from '../../conversation/events.ts';
 import type { BlockWriter } from '../block-writer.ts';
-import type { DiagnosticsCollector } from '../diagnostics.ts';
 import { asMilliseconds, asName, asObject, asText, type Json } from '../json-access.ts';
 import { contentText, subagentOutput } from './content.ts';
 import type { ReturnedFields } from './skim-line.ts';
@@ -27,7 +26,6 @@ const LAUNCHED = 'Async agent launched';
 
 export class SubagentThreads {
   readonly #writer: BlockWriter;
-  readonly #diagnostics: DiagnosticsCollector;
   /** The call that started an agent, by the agent's id. */
   readonly #callOfAgent = new Map<string, string>();
   /** The calls whose block has the agent's id. */
@@ -37,9 +35,8 @@ export class SubagentThreads {
   /** The agents of a workflow's run. */
   readonly #runs = new Map<string, string[]>();
 
-  constructor(writer: BlockWriter, diagnostics: DiagnosticsCollector) {
+  constructor(writer: BlockWriter) {
     this.#writer = writer;
-    this.#diagnostics = diagnostics;
   }
 
   /** The conversation of an agent: the call that started it; its own id until that is known (D41). */
@@ -134,7 +131,7 @@ export class SubagentThreads {
     for (const [agentId, timestamp] of this.#threads) {
       const toolUseId = this.conversationOf(agentId);
       if (timestamp === '' || this.#writer.isSubagent(toolUseId)) continue;
-      this.#diagnostics.problem('unlinked-subagent', agentId);
+      this.#writer.diagnostics.problem('unlinked-subagent', agentId);
       this.#writer.spawn(MAIN_CONVERSATION, { toolUseId, agentId }, timestamp);
       this.#writer.complete(MAIN_CONVERSATION, toolUseId, { status: 'failed', agentId }, timestamp);
     }

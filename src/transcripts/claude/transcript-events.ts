@@ -1,29 +1,22 @@
 /** Converts a Claude Code transcript that is in memory. */
 import type { ConversationEvent } from '../../conversation/events.ts';
-import type { TranscriptDiagnostics } from '../diagnostics.ts';
-import { DiagnosticsCollector } from '../diagnostics.ts';
+import { NOT_A_TRANSCRIPT } from '../diagnostics.ts';
 import { type RawTranscript, transcriptTexts } from '../raw-transcript.ts';
 import { TextLines } from '../text-lines.ts';
-import { type ClaudeCursor, convertInOrder } from './convert-in-order.ts';
+import type { TranscriptEvents } from '../transcript-format.ts';
 import type { ClaudeEntry } from './entry.ts';
-import { LineReader, type RawLine } from './line-reader.ts';
+import { convertInOrder, LineCursor, type RawLine, type RawLines } from './line-cursor.ts';
 import { RESULT_START, skimResult } from './skim-line.ts';
-import { ClaudeTranscript, isSideRequest, type OpenedFile } from './transcript.ts';
+import { ClaudeTranscript, isSideRequest } from './transcript.ts';
 import { GLUED } from './transcript-line.ts';
 
 /** Converts all lines of a session to events. */
-export function claudeTranscriptEvents(raw: RawTranscript): {
-  events: ConversationEvent[];
-  diagnostics: TranscriptDiagnostics;
-} {
+export function claudeTranscriptEvents(raw: RawTranscript): TranscriptEvents {
   const events: ConversationEvent[] = [];
   const transcript = readAll(raw, new ClaudeTranscript(), (made) => {
     for (const event of made) events.push(event);
   });
-  if (transcript) return { events, diagnostics: transcript.diagnostics };
-  const diagnostics = new DiagnosticsCollector();
-  diagnostics.problem('not-a-transcript');
-  return { events, diagnostics: diagnostics.report() };
+  return { events, diagnostics: transcript?.diagnostics ?? NOT_A_TRANSCRIPT };
 }
 
 /** The entries of the main conversation: each once, in order, without those that a rewind superseded. */
@@ -42,12 +35,12 @@ function readAll(
 ): ClaudeTranscript | undefined {
   const texts = transcriptTexts(raw);
   if (texts === undefined) return undefined;
-  const cursors = [new LineCursor(transcript, transcript.open({}), texts.main)];
+  const cursors = [new LineCursor(transcript, transcript.open({}), linesOf(texts.main))];
   for (const { id, text, meta, runId, isUnreadable } of texts.subagents) {
     const agentId = id.replace(/^agent-/, '');
     if (isUnreadable) transcript.reportUnreadable(id);
     if (isSideRequest(agentId) || text === undefined) continue;
-    cursors.push(new LineCursor(transcript, transcript.open({ agentId, meta, runId }), text));
+    cursors.push(new LineCursor(transcript, transcript.open({ agentId, meta, runId }), linesOf(text)));
   }
   for (const step of convertInOrder(transcript, cursors)) {
     if (!(step instanceof Promise)) visit(step); // a text in memory yields no promises
@@ -55,28 +48,14 @@ function readAll(
   return transcript;
 }
 
-/** Moves along the lines of a text, from entry to entry. */
-class LineCursor implements ClaudeCursor {
-  head: ClaudeEntry | undefined;
-  readonly #reader: LineReader;
-  readonly #lines: TextLines;
-
-  constructor(transcript: ClaudeTranscript, file: OpenedFile, text: string) {
-    this.#reader = new LineReader(transcript, file);
-    this.#lines = new TextLines(text);
-  }
-
-  /** Moves to the next entry; false at the end. */
-  advance(): boolean {
-    const lines = this.#lines;
-    this.head = this.#reader.takeRest();
-    while (this.head === undefined) {
+function linesOf(text: string): RawLines {
+  const lines = new TextLines(text);
+  return {
+    next() {
       const line = lines.next();
-      if (line === undefined) return false;
-      this.head = this.#reader.read(new LineOfText(line, lines.isTorn));
-    }
-    return true;
-  }
+      return line === undefined ? 'end' : new LineOfText(line, lines.isTorn);
+    },
+  };
 }
 
 class LineOfText implements RawLine {

@@ -1,7 +1,17 @@
 /** One line of a Claude Code file: parsed, repaired, or recognised as noise without parsing. */
 import { type LineRepair, parseDamaged } from '../glued-records.ts';
-import { asObject, type Json, parseJson } from '../json-access.ts';
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../json-characters.ts';
+import {
+  asObject,
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  type Json,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  parseJson,
+  QUOTE,
+} from '../json-access.ts';
 
 /** How many characters of a line decide whether it is noise. A line with longer keys before its type is parsed. */
 export const PREFIX_LENGTH = 640;

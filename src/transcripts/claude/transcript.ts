@@ -1,6 +1,6 @@
 /**
  * Converts a Claude Code session: the file of its main conversation and one per subagent. The lines arrive ordered by time
- * (`convert-in-order.ts`) and are converted as the stream is.
+ * (`line-cursor.ts`) and are converted as the stream is.
  *
  *     line ─▶ held, when its call comes later ─▶ dropped, when it is a copy ─▶ placed in the tree ─▶ blocks
  *
@@ -8,14 +8,13 @@
  */
 import { type ConversationEvent, MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { BlockWriter } from '../block-writer.ts';
-import { DiagnosticsCollector, type ProblemCode, type TranscriptDiagnostics } from '../diagnostics.ts';
+import type { ProblemCode, TranscriptDiagnostics } from '../diagnostics.ts';
 import { asName, asObject, asText, type Json, parseJson } from '../json-access.ts';
 import { Branches } from './branches.ts';
-import { contentText } from './content.ts';
+import { calledBy, contentText, isWarmup, resultsIn, roleOf } from './content.ts';
 import { ClaudeConversation } from './conversation.ts';
 import { type ClaudeEntry, entryOfLine, entryOfProgress, type MutableEntry } from './entry.ts';
 import { HeldLines } from './held-lines.ts';
-import { calledBy, isWarmup, resultsIn, roleOf } from './line-content.ts';
 import { QueuedTexts } from './queued-texts.ts';
 import { parseLine, progressAgent } from './transcript-line.ts';
 import { WrittenLines } from './written-lines.ts';
@@ -62,8 +61,7 @@ export function isSideRequest(agentId: string): boolean {
 
 export class ClaudeTranscript {
   readonly #writer = new BlockWriter();
-  readonly #diagnostics = new DiagnosticsCollector();
-  readonly #conversation = new ClaudeConversation(this.#writer, this.#diagnostics);
+  readonly #conversation = new ClaudeConversation(this.#writer);
   readonly #branches = new Branches();
   readonly #held = new HeldLines();
   readonly #queued = new QueuedTexts();
@@ -100,22 +98,22 @@ export class ClaudeTranscript {
     this.#files.push(file);
     if (agentId !== undefined) {
       this.#filed.set(agentId, file);
-      this.#conversation.addThread(agentId, info.runId);
+      this.#conversation.threads.addThread(agentId, info.runId);
       const toolUseId = asName(meta?.toolUseId);
-      if (toolUseId !== undefined) this.#conversation.link(agentId, toolUseId);
+      if (toolUseId !== undefined) this.#conversation.threads.link(agentId, toolUseId);
     }
     return file;
   }
 
   /** Reports a file that could not be read, or not to its end. */
   reportUnreadable(name: string): void {
-    this.#diagnostics.problem('unreadable-file', name);
+    this.#writer.diagnostics.problem('unreadable-file', name);
   }
 
   /** Counts a line that was recognised as noise without being parsed. */
   skip(file: OpenedFile, kind: string): void {
     file.lineNumber++;
-    this.#diagnostics.count(PROGRESS_TYPES.get(kind) ?? `progress/${kind}`);
+    this.#writer.diagnostics.count(PROGRESS_TYPES.get(kind) ?? `progress/${kind}`);
   }
 
   /**
@@ -125,7 +123,7 @@ export class ClaudeTranscript {
   skipProgress(file: OpenedFile, tail: string): boolean {
     const found = progressAgent(tail);
     if (found === undefined || !this.#filed.has(found.agentId)) return false;
-    this.#conversation.link(found.agentId, found.toolUseId);
+    this.#conversation.threads.link(found.agentId, found.toolUseId);
     this.skip(file, 'agent_progress');
     return true;
   }
@@ -175,12 +173,12 @@ export class ClaudeTranscript {
     for (const entry of this.#queued.take()) events.push(...this.#place(entry));
     for (const { agentId, meta } of this.#files) {
       if (agentId === undefined || meta === undefined) continue;
-      const toolUseId = this.#conversation.conversationOfAgent(agentId);
+      const toolUseId = this.#conversation.threads.conversationOf(agentId);
       if (!this.#writer.isInBackground(toolUseId) || !this.#writer.isRunning(toolUseId)) continue;
       const status = meta.finished === true ? 'completed' : 'failed';
       this.#writer.complete(MAIN_CONVERSATION, toolUseId, { status, agentId }, this.#timestamp);
     }
-    this.#conversation.endUnlinked();
+    this.#conversation.threads.endUnlinked();
     this.#removeSuperseded();
     const reason = this.#writer.hasOpenBlocks(MAIN_CONVERSATION) ? 'interrupted' : 'completed';
     this.#writer.settleAll(reason, this.#timestamp);
@@ -194,7 +192,7 @@ export class ClaudeTranscript {
   }
 
   get diagnostics(): TranscriptDiagnostics {
-    return this.#diagnostics.report();
+    return this.#writer.diagnostics.report();
   }
 
   /** Places entries, and those that each of them releases right after it. */
@@ -247,12 +245,12 @@ export class ClaudeTranscript {
   #placeInMain(entry: ClaudeEntry): readonly ConversationEvent[] {
     const { uuid, parentUuid, isRoot } = entry;
     if (uuid !== undefined && this.#branches.positionOf(uuid) !== undefined) {
-      this.#diagnostics.problem('repeated-line', uuid);
+      this.#writer.diagnostics.problem('repeated-line', uuid);
       return [];
     }
     const copied = this.#written.add(entry, this.#branches.count);
     if (copied !== undefined) {
-      this.#diagnostics.problem('repeated-line', uuid);
+      this.#writer.diagnostics.problem('repeated-line', uuid);
       if (uuid !== undefined) this.#branches.alias(uuid, copied);
       return [];
     }
@@ -283,11 +281,11 @@ export class ClaudeTranscript {
   }
 
   #report(code: ProblemCode, file: OpenedFile): void {
-    this.#diagnostics.problem(code, `${file.name}:${file.lineNumber}`);
+    this.#writer.diagnostics.problem(code, `${file.name}:${file.lineNumber}`);
   }
 
   #entryOf(file: OpenedFile, line: Json): ClaudeEntry | undefined {
-    this.#diagnostics.count(typeOf(line));
+    this.#writer.diagnostics.count(typeOf(line));
     const entry = line.type === 'progress' ? this.#progressOf(line) : entryOfLine(line);
     if (entry === undefined) return undefined;
     if (entry.timestamp === '') entry.timestamp = file.timestamp;
@@ -299,7 +297,7 @@ export class ClaudeTranscript {
   #progressOf(line: Json): MutableEntry | undefined {
     const entry = asObject(line.data)?.type === 'agent_progress' ? entryOfProgress(line) : undefined;
     if (entry?.agentId === undefined || isSideRequest(entry.agentId)) return undefined;
-    if (entry.parentToolUseId !== undefined) this.#conversation.link(entry.agentId, entry.parentToolUseId);
+    if (entry.parentToolUseId !== undefined) this.#conversation.threads.link(entry.agentId, entry.parentToolUseId);
     return this.#filed.has(entry.agentId) ? undefined : entry;
   }
 
@@ -337,7 +335,7 @@ export class ClaudeTranscript {
   #isHidden(entry: ClaudeEntry): boolean {
     const { agentId } = entry;
     if (agentId === undefined) return false;
-    const isUnlinked = this.#conversation.conversationOfAgent(agentId) === agentId;
+    const isUnlinked = this.#conversation.threads.conversationOf(agentId) === agentId;
     // The file of a side request that is opened by itself shows it.
     const isOwn = isWarmup(entry) || (isSideRequest(agentId) && this.#branches.count > 0);
     if (isOwn && isUnlinked && !this.#seen.has(agentId)) this.#hidden.add(agentId);
@@ -353,7 +351,7 @@ export class ClaudeTranscript {
     }
     const isCopy = seen.written.add(entry, seen.uuids.size) !== undefined;
     const isRepeated = isCopy || (entry.uuid !== undefined && seen.uuids.has(entry.uuid));
-    if (isRepeated) this.#diagnostics.problem('repeated-line', entry.uuid);
+    if (isRepeated) this.#writer.diagnostics.problem('repeated-line', entry.uuid);
     if (entry.uuid !== undefined) seen.uuids.add(entry.uuid);
     return isRepeated;
   }
@@ -361,13 +359,13 @@ export class ClaudeTranscript {
   /** Spawns a subagent from its `.meta.json`, when its call is in no file. */
   #spawnFromMeta({ agentId, timestamp }: ClaudeEntry): void {
     if (agentId === undefined) return;
-    const toolUseId = this.#conversation.conversationOfAgent(agentId);
+    const toolUseId = this.#conversation.threads.conversationOf(agentId);
     if (toolUseId === agentId || this.#writer.isSubagent(toolUseId)) return;
     const meta = this.#filed.get(agentId)?.meta;
     if (meta === undefined) return;
     const parent = asName(meta.parentAgentId);
     this.#writer.spawn(
-      parent === undefined ? MAIN_CONVERSATION : this.#conversation.conversationOfAgent(parent),
+      parent === undefined ? MAIN_CONVERSATION : this.#conversation.threads.conversationOf(parent),
       { toolUseId, agentId, subagentType: asText(meta.agentType), description: asText(meta.description) },
       timestamp,
     );
@@ -375,8 +373,8 @@ export class ClaudeTranscript {
 
   #removeSuperseded(): void {
     const { superseded, rewinds } = this.#branches.findSuperseded();
-    for (const uuid of rewinds) this.#diagnostics.problem('rewind', uuid);
-    for (const uuid of superseded) this.#diagnostics.problem('superseded-line', uuid);
+    for (const uuid of rewinds) this.#writer.diagnostics.problem('rewind', uuid);
+    for (const uuid of superseded) this.#writer.diagnostics.problem('superseded-line', uuid);
     if (superseded.length === 0) return;
     const known = new Set<string>();
     for (const [index, id] of this.#blockIds.entries()) {

@@ -9,12 +9,10 @@ import { type ImportedMessagesOptions, MessageBuilder } from '../message-builder
 import type { RawTranscript } from '../raw-transcript.ts';
 import { readAgentMessage } from './blocks/asides.ts';
 import { partsOf, reasoningTexts, textOfParts } from './items/content.ts';
-import { itemOfEvent } from './items/events.ts';
-import { agentOutcome, agentStates, isOfAgents, isOfCall, outcomeOf } from './items/items.ts';
-import { Prompts, type UserMessage } from './items/prompts.ts';
+import { agentOutcome, agentStates, isOfAgents, isOfCall, itemOfEvent, outcomeOf } from './items/items.ts';
+import { contentKinds, Prompts, parseNotification, type UserMessage, type UserTextKind } from './items/prompts.ts';
 import { isOutput, modelCall, partsOfOutput, waitedStates } from './items/tool-calls.ts';
 import { sameTokens } from './items/usage.ts';
-import { contentKinds, parseNotification, type UserTextKind } from './items/user-text.ts';
 import { ResponseBuffer } from './response-buffer.ts';
 import type { RolloutLine } from './rollouts/rollout-line.ts';
 import { codexMainLines } from './transcript-events.ts';

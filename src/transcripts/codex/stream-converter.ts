@@ -5,32 +5,27 @@
 import type { BlockMessage } from '../../conversation/blocks.ts';
 import { MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { BlockWriter, type EndReason } from '../block-writer.ts';
-import { DiagnosticsCollector } from '../diagnostics.ts';
 import { asList, asName, asObject, asText, type Json } from '../json-access.ts';
 import { type StreamConverter, type StreamConverterOptions, streamConverter } from '../stream-converter.ts';
-import { CodexAgents } from './blocks/agents.ts';
+import { CodexAgents, type Shared } from './blocks/agents.ts';
 import { AsideWriter } from './blocks/asides.ts';
 import { CallWriter } from './blocks/call-writer.ts';
-import type { Shared } from './blocks/shared.ts';
 import { isOfCall, itemType } from './items/items.ts';
 import { grownTokens, usageOf } from './items/usage.ts';
 
 /** Creates a converter for the events of `codex exec --json`. Several processes of one thread may be pushed one after the other. */
 export function codexStreamConverter(options: StreamConverterOptions = {}): StreamConverter {
   const stream = new CodexStream(options.now ?? (() => ''));
-  const { writer, diagnostics } = stream;
   const handle = (message: unknown): void => stream.handle(message);
-  return streamConverter({ writer, diagnostics, handle, end: (reason) => stream.end(reason) });
+  return streamConverter({ writer: stream.writer, handle, end: (reason) => stream.end(reason) });
 }
 
 class CodexStream {
   readonly writer = new BlockWriter();
-  readonly diagnostics = new DiagnosticsCollector();
   readonly #now: () => string;
   readonly #agents = new CodexAgents(this.writer);
   readonly #shared: Shared = {
     writer: this.writer,
-    diagnostics: this.diagnostics,
     agents: this.#agents,
     responses: new Set(),
   };
@@ -54,13 +49,13 @@ class CodexStream {
   handle(value: unknown): void {
     const event = asObject(value);
     if (event === undefined) {
-      this.diagnostics.problem('malformed-line');
+      this.writer.diagnostics.problem('malformed-line');
       return;
     }
     this.#events++;
     const type = asText(event.type) ?? '';
     const item = asObject(event.item);
-    this.diagnostics.count(item === undefined ? type : `${type}/${asText(item.type) ?? ''}`);
+    this.writer.diagnostics.count(item === undefined ? type : `${type}/${asText(item.type) ?? ''}`);
     switch (type) {
       case 'thread.started':
         this.#run++;

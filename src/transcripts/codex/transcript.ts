@@ -1,17 +1,15 @@
 /**
- * Converts a Codex session: the rollouts of its main thread and of its subagents. `convert-threads.ts` brings the lines of all threads
+ * Converts a Codex session: the rollouts of its main thread and of its subagents. `transcript-events.ts` brings the lines of all threads
  * into one order; here they are read, checked and passed to their threads.
  */
 import { type ConversationEvent, MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { isCount } from '../../core/log/message-problem.ts';
 import { BlockWriter } from '../block-writer.ts';
-import { DiagnosticsCollector, type ProblemCode, type TranscriptDiagnostics } from '../diagnostics.ts';
+import type { ProblemCode, TranscriptDiagnostics } from '../diagnostics.ts';
 import { asName } from '../json-access.ts';
-import { CodexAgents } from './blocks/agents.ts';
-import type { Shared } from './blocks/shared.ts';
+import { CodexAgents, type Shared } from './blocks/agents.ts';
 import { CodexThread } from './blocks/thread.ts';
-import { parseRolloutLine, type RolloutLine } from './rollouts/rollout-line.ts';
-import { isMadeAfter, type RolloutMeta } from './rollouts/rollout-meta.ts';
+import { isMadeAfter, parseRolloutLine, type RolloutLine, type RolloutMeta } from './rollouts/rollout-line.ts';
 import type { RolloutInfo, Segment, SessionPlan, ThreadInfo } from './rollouts/session-plan.ts';
 
 /** A rollout that is being read. */
@@ -43,58 +41,33 @@ const LAYOUTS: ReadonlySet<string | undefined> = new Set([undefined, 'legacy', '
 
 export class CodexTranscript {
   readonly #writer = new BlockWriter();
-  readonly #diagnostics = new DiagnosticsCollector();
-  readonly #shared: Shared;
+  readonly #shared: Shared = { writer: this.#writer, agents: new CodexAgents(this.#writer), responses: new Set() };
   readonly #threads = new Map<ThreadInfo, CodexThread>();
   readonly #turns = new Map<CodexThread, ShownTurns>();
   /** Threads that belong to another session. */
   readonly #foreign = new Set<ThreadInfo>();
   #timestamp = '';
 
-  constructor() {
-    this.#shared = {
-      writer: this.#writer,
-      diagnostics: this.#diagnostics,
-      agents: new CodexAgents(this.#writer),
-      responses: new Set(),
-    };
-  }
-
   /** Reports what is wrong with the plan of a session. */
   reportPlan({ problem }: SessionPlan<RolloutInfo>): void {
-    if (problem) this.#diagnostics.problem(problem.code, problem.rolloutId);
+    if (problem) this.#writer.diagnostics.problem(problem.code, problem.rolloutId);
   }
 
   /** Opens a part of a thread for reading. */
   open({ rollout, endOrdinal }: Segment<RolloutInfo>, isSubagent: boolean): OpenedRollout {
     const { meta } = rollout;
     const name = isSubagent || endOrdinal !== undefined ? rollout.rolloutId : MAIN_CONVERSATION;
-    if (!LAYOUTS.has(meta?.historyMode)) this.#diagnostics.problem('unknown-layout', name);
+    if (!LAYOUTS.has(meta?.historyMode)) this.#writer.diagnostics.problem('unknown-layout', name);
     return {
-      name,
-      meta,
-      endOrdinal,
-      isSubagent,
-      lineNumber: 0,
-      timestamp: '',
-      isDone: false,
-      isCopying: false,
-      seenFrom: -1,
-      seenUpTo: -1,
-      seen: new Set(),
-      previous: '',
+      ...{ name, meta, endOrdinal, isSubagent, lineNumber: 0, timestamp: '', isDone: false, isCopying: false },
+      ...{ seenFrom: -1, seenUpTo: -1, seen: new Set(), previous: '' },
     };
   }
 
   /** Counts a line that was too long to read. */
   skipTooLong(rollout: OpenedRollout): void {
     rollout.lineNumber++;
-    this.#report('line-too-long', rollout);
-  }
-
-  /** Reports that a compressed file ended early. */
-  reportTorn(rollout: OpenedRollout): void {
-    this.#report('torn-compression', rollout);
+    this.report('line-too-long', rollout);
   }
 
   /** Reads a line: its record, or several; none when it holds nothing for its thread. `isTorn`: the line has no newline. */
@@ -102,11 +75,11 @@ export class CodexTranscript {
     rollout.lineNumber++;
     const parsed = parseRolloutLine(text);
     if (parsed === undefined) {
-      if (text.trim() !== '') this.#report(isTorn ? 'torn-line' : 'malformed-line', rollout);
+      if (text.trim() !== '') this.report(isTorn ? 'torn-line' : 'malformed-line', rollout);
       return NOTHING;
     }
     const { lines, repaired } = parsed;
-    if (repaired) this.#report(repaired, rollout);
+    if (repaired) this.report(repaired, rollout);
     const [first, ...others] = lines;
     const line = first && this.#admit(rollout, first, text, '');
     if (others.length === 0) return line ? [line] : NOTHING;
@@ -120,9 +93,9 @@ export class CodexTranscript {
       rollout.isDone = true; // the rest belongs to the parent of the fork
       return undefined;
     }
-    this.#diagnostics.count(line.kind);
+    this.#writer.diagnostics.count(line.kind);
     if (isRepeated(rollout, line, text)) {
-      this.#report('repeated-line', rollout);
+      this.report('repeated-line', rollout);
       return undefined;
     }
     if (line.timestamp !== '') rollout.timestamp = line.timestamp;
@@ -158,7 +131,7 @@ export class CodexTranscript {
   }
 
   get diagnostics(): TranscriptDiagnostics {
-    return this.#diagnostics.report();
+    return this.#writer.diagnostics.report();
   }
 
   #start(info: ThreadInfo, parent: ThreadInfo | undefined, at: string): CodexThread | undefined {
@@ -186,14 +159,14 @@ export class CodexTranscript {
     agents.adopt(threadId, meta?.agentPath, at);
     const known = agents.conversationOf(threadId);
     if (known !== undefined || isOptional) return known;
-    this.#diagnostics.problem('unlinked-subagent', threadId);
+    this.#writer.diagnostics.problem('unlinked-subagent', threadId);
     const above = parent && this.#threads.get(parent)?.conversationId;
     agents.addUnlinked(above ?? MAIN_CONVERSATION, threadId, at, { name: meta?.role ?? meta?.nickname });
     return agents.conversationOf(threadId);
   }
 
-  #report(code: ProblemCode, rollout: OpenedRollout): void {
-    this.#diagnostics.problem(code, `${rollout.name}:${rollout.lineNumber}`);
+  report(code: ProblemCode, rollout: OpenedRollout): void {
+    this.#writer.diagnostics.problem(code, `${rollout.name}:${rollout.lineNumber}`);
   }
 }
 

@@ -1,7 +1,6 @@
 /** What the head of an exported document says: where the conversation comes from, when it was, and what it took. */
-import type { BlockList } from '../../conversation/blocks.ts';
+import type { BlockList, SessionConversationState } from '../../conversation/blocks.ts';
 import { usageTotals } from '../../conversation/selectors.ts';
-import type { SessionConversationState } from '../../conversation/state.ts';
 import type { Usage } from '../../core/log/usage.ts';
 import type { LossReport } from '../../formats/losses.ts';
 
@@ -55,6 +54,7 @@ export function conversationFacts(state: SessionConversationState, about: AboutC
   for (const blocks of [state.blocks, ...state.subagents.map((subagent) => subagent.blocks)])
     count(blocks, counts, models, span);
   const { usage, messages } = usageTotals(state);
+  const failed = counts.failures > 0 ? `, ${number(counts.failures)} failed` : '';
   const agent = [about.agent, about.version].filter((part) => part).join(' ');
   const named: readonly (readonly [string, string | undefined])[] = [
     ['Project', about.project],
@@ -68,10 +68,8 @@ export function conversationFacts(state: SessionConversationState, about: AboutC
     time: timeSpan(span),
     day: TIME.exec(span.first)?.[1] ?? '',
     totals: [
-      ...amount(counts.turns, 'turn'),
-      ...amount(counts.calls, 'call').map(
-        (calls) => calls + (counts.failures > 0 ? `, ${number(counts.failures)} failed` : ''),
-      ),
+      ...(counts.turns > 0 ? [plural(counts.turns, 'turn')] : []),
+      ...(counts.calls > 0 ? [`${plural(counts.calls, 'call')}${failed}`] : []),
       ...(messages > 0 ? usageTexts(usage) : []),
     ],
   };
@@ -128,10 +126,6 @@ function usageTexts({ inputTokens, outputTokens, costUsd }: Usage): string[] {
     `${number(inputTokens)} tokens in, ${number(outputTokens)} out`,
     ...(costUsd === undefined ? [] : [`$${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`]),
   ];
-}
-
-function amount(n: number, unit: string): string[] {
-  return n === 0 ? [] : [plural(n, unit)];
 }
 
 /** A count and its unit. */

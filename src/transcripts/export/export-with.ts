@@ -3,31 +3,43 @@
  * target could not hold.
  */
 
+import type { SessionConversationState } from '../../conversation/blocks.ts';
 import { conversationToEvents } from '../../conversation/conversation-to-events.ts';
 import { createConversationState } from '../../conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../../conversation/reduce-conversation.ts';
 import { reviveConversationState } from '../../conversation/revive.ts';
-import type { SessionConversationState } from '../../conversation/state.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import type { SessionEvent } from '../../core/log/events.ts';
 import { isRecord } from '../../core/log/message-problem.ts';
 import type { ConversationMessage } from '../../core/log/messages.ts';
 import { toAnthropic } from '../../formats/anthropic-messages.ts';
-import { type FormatOptions, type Loss, LossReport } from '../../formats/losses.ts';
+import { type FormatLoss, type Loss, LossReport, onLossOf } from '../../formats/losses.ts';
 import { toOpenAIChat } from '../../formats/openai-chat.ts';
 import { AGENT_NAMES, type Architecture } from '../agent-names.ts';
 import { TOO_DEEP } from '../json-access.ts';
 import { messagesToEvents } from '../own-log.ts';
 import { parseTranscript, transcriptToMessages } from '../parse-transcript.ts';
 import type { RawTranscript } from '../raw-transcript.ts';
-import { sessionTitle } from '../session-title.ts';
+import { sessionTitle } from '../text-lines.ts';
 import { formatOf } from '../transcript-formats.ts';
 import { type AboutConversation, conversationFacts, type DocumentOptions, headFacts } from './conversation-facts.ts';
-import type { DocumentRenderer } from './document-renderer.ts';
 import { markdown } from './markdown.ts';
 import { type RedactOptions, redactorOf, type SecretCounts, type SecretRedactor } from './redact-secrets.ts';
 import { stateMessages } from './state-messages.ts';
 import { uiMessages } from './ui-messages.ts';
+
+/** The head of a document, and the listener for what the document does not show. */
+export interface DocumentHead {
+  readonly title: string;
+  readonly facts: readonly (readonly [name: string, value: string])[];
+  readonly onLoss: (loss: FormatLoss) => void;
+}
+
+/**
+ * Writes a conversation as one HTML file. It is Studio's own renderer, so that a conversation looks the same there and in a file; it needs React
+ * and a style sheet, so that it is a module of its own, which the caller loads.
+ */
+export type DocumentRenderer = (state: SessionConversationState, head: DocumentHead) => string;
 
 /** What a conversation can be exported as. */
 export type ExportFormat = 'markdown' | 'html' | 'json' | 'jsonl' | 'openai' | 'anthropic' | 'ai-sdk';
@@ -119,7 +131,7 @@ function readTranscript(
   losses: LossReport,
 ): Conversation {
   const isChat = format === 'openai' || format === 'anthropic';
-  return isChat ? transcriptToMessages(architecture, raw, into(losses)) : parseTranscript(architecture, raw).state;
+  return isChat ? transcriptToMessages(architecture, raw, onLossOf(losses)) : parseTranscript(architecture, raw).state;
 }
 
 /** Throws for what is no conversation: a caller in JavaScript, or data of another kind. */
@@ -145,9 +157,9 @@ function write(source: Conversation, format: ExportFormat, options: DocumentOpti
     case 'jsonl':
       return lines(isList(source) ? source : conversationToEvents(source));
     case 'openai':
-      return json(toOpenAIChat(messagesIn(source, losses), into(losses)));
+      return json(toOpenAIChat(messagesIn(source, losses), onLossOf(losses)));
     case 'anthropic':
-      return json(toAnthropic(messagesIn(source, losses), into(losses)));
+      return json(toAnthropic(messagesIn(source, losses), onLossOf(losses)));
     case 'ai-sdk':
       return json(uiMessages(stateOf(source), losses));
     default:
@@ -163,7 +175,7 @@ function html(
   return render(state, {
     title,
     facts: headFacts(conversationFacts(state, about)),
-    onLoss: ({ what, why, id }) => losses.add(what, why, id),
+    onLoss: (loss) => losses.add(loss.what, loss.why, loss.id),
   });
 }
 
@@ -196,11 +208,6 @@ function messagesIn(source: Conversation, losses: LossReport): readonly Conversa
 }
 
 const NOT_MAIN = 'a chat is one conversation; export a child conversation by itself';
-
-/** Counts a codec's losses. */
-function into(losses: LossReport): FormatOptions {
-  return { onLoss: ({ what, why, id }) => losses.add(what, why, id) };
-}
 
 function messageIn(item: ConversationMessage | SessionEvent): ConversationMessage[] {
   if (!('seq' in item)) return [item as ConversationMessage];

@@ -1,8 +1,12 @@
 /** A conversation as Markdown, for reading and for pasting into issues. */
-import type { ConversationBlock, SubagentBlock, ToolResultBlock } from '../../conversation/blocks.ts';
+import type {
+  ConversationBlock,
+  SessionConversationState,
+  SubagentBlock,
+  ToolResultBlock,
+} from '../../conversation/blocks.ts';
 import { describeNotice } from '../../conversation/describe-notice.ts';
 import type { ToolUseDescription } from '../../conversation/describe-tool-use.ts';
-import type { SessionConversationState } from '../../conversation/state.ts';
 import { type ToolUseContent, toolUseContents } from '../../conversation/tool-use-content.ts';
 import { containedMarkdown, escapedMarkdown, escapedSummary, fenced, inlineCode } from './contained-markdown.ts';
 import {

@@ -5,13 +5,12 @@
 
 import { TOO_DEEP } from '../json-access.ts';
 import { assignedSecrets, NAME_HINT } from './secrets/assignments.ts';
-import { cookiesIn } from './secrets/cookies.ts';
 import { type Finding, MARK } from './secrets/finding.ts';
 import { ISSUED_HINT, issuedKeys } from './secrets/issued-keys.ts';
 import { PLACE_HINT, placedSecrets } from './secrets/placed-secrets.ts';
 import { PRIVATE_KEY_HINT, privateKeys } from './secrets/private-keys.ts';
 import { containerStrength, isTypedName, nameStrength } from './secrets/secret-names.ts';
-import { isSecretValue, isStriking, looksRandom } from './secrets/secret-values.ts';
+import { cookiesIn, isSecretValue, isStriking, looksRandom } from './secrets/secret-values.ts';
 
 /** A kind of secret and how to find it. Of a match only the group called `secret` is taken out, or all of it if there is none. */
 export interface SecretPattern {

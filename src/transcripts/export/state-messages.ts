@@ -2,15 +2,19 @@
  * What a screen shows, as messages: system, user and assistant messages, and a result for each call that has one. Codecs write
  * providers' formats from them. Only main is exported: a subagent becomes the call that started it and its result.
  */
-import type { Attachment, ConversationBlock, SubagentBlock } from '../../conversation/blocks.ts';
+import type {
+  ConversationBlock,
+  SessionConversationState,
+  SubagentBlock,
+  TextBlock,
+} from '../../conversation/blocks.ts';
 import { findSubagent } from '../../conversation/selectors.ts';
-import type { SessionConversationState } from '../../conversation/state.ts';
 import type { AssistantMessage, ConversationMessage, MediaPart, TextPart, ToolCall } from '../../core/log/messages.ts';
 import { readUserBlock } from '../../formats/anthropic-blocks.ts';
 import type { LossReport } from '../../formats/losses.ts';
 import { mediaPart, mediaPartOfUrl } from '../../formats/media.ts';
 import { asObject, type Json, keep } from '../json-access.ts';
-import { LEFT_OUT } from '../left-out.ts';
+import { LEFT_OUT } from '../message-builder.ts';
 
 /** A response while its blocks are read. */
 type Response = AssistantMessage & { readonly content: AssistantMessage['content'][number][]; toolCalls: ToolCall[] };
@@ -107,13 +111,7 @@ class StateReader {
     });
   }
 
-  #spoken({
-    content,
-    attachments = [],
-  }: {
-    readonly content: string;
-    readonly attachments?: readonly Attachment[];
-  }): (TextPart | MediaPart)[] {
+  #spoken({ content, attachments = [] }: TextBlock): (TextPart | MediaPart)[] {
     const media = attachments.flatMap(({ mediaType, data, filename }): MediaPart[] => {
       if (data !== undefined) return [mediaPart(mediaType, data, filename)];
       this.#losses.add('attachment', 'only its name is known', filename ?? mediaType);

@@ -1,8 +1,14 @@
-import type { BlockList, ConversationBlock, NoticeBlock, ToolUseBlock } from '../../conversation/blocks.ts';
+import type {
+  BlockList,
+  ConversationBlock,
+  NoticeBlock,
+  SessionConversationState,
+  SubagentState,
+  ToolUseBlock,
+} from '../../conversation/blocks.ts';
 import { describeNotice } from '../../conversation/describe-notice.ts';
 import { describeToolUse, type ToolUseDescription } from '../../conversation/describe-tool-use.ts';
 import { findSubagent } from '../../conversation/selectors.ts';
-import type { SessionConversationState, SubagentState } from '../../conversation/state.ts';
 import { asObject, keep } from '../json-access.ts';
 import { number } from './conversation-facts.ts';
 

@@ -1,6 +1,11 @@
 /** What a screen shows, as the AI SDK's UI messages. */
-import type { Attachment, ConversationBlock, ToolResultBlock, ToolUseBlock } from '../../conversation/blocks.ts';
-import type { SessionConversationState } from '../../conversation/state.ts';
+import type {
+  Attachment,
+  ConversationBlock,
+  SessionConversationState,
+  ToolResultBlock,
+  ToolUseBlock,
+} from '../../conversation/blocks.ts';
 import type { LossReport } from '../../formats/losses.ts';
 import { mediaUrl } from '../../formats/media.ts';
 import { NO_RESULT } from '../../formats/placeholders.ts';

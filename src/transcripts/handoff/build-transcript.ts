@@ -1,13 +1,12 @@
-/** A conversation as another agent's transcript, in memory. `importers/write-transcript.ts` writes it to that agent's folder. */
+/** A conversation as another agent's transcript, in memory. `importers/handoff/write-transcript.ts` writes it to that agent's folder. */
 import { HoldfastError } from '../../core/errors.ts';
 import { type Loss, LossReport } from '../../formats/losses.ts';
 import type { RedactOptions, SecretCounts } from '../export/redact-secrets.ts';
 import { claudeWriter } from './claude-writer.ts';
 import { codexWriter } from './codex-writer.ts';
-import { redactedBy, textChanges } from './handed-texts.ts';
+import { HandedTexts, isAbsolutePath, type PathMap } from './handed-texts.ts';
 import { handedTurns } from './handed-turns.ts';
 import { type HandedPast, type HandoffSource, messagesOf } from './handoff-source.ts';
-import { isAbsolutePath, type PathMap } from './map-paths.ts';
 import { openCodeWriter } from './opencode-writer.ts';
 import type { TranscriptWriter, WriterContext } from './transcript-writer.ts';
 
@@ -53,14 +52,14 @@ export function buildTranscript(source: HandoffSource, options: BuildTranscriptO
   }
   const model = checkModel(to, options.model);
   const losses = new LossReport();
-  const changes = textChanges(options.redact, options.paths);
-  const turns = handedTurns(messagesOf(source, past, losses), changes, losses);
+  const texts = new HandedTexts(options, losses);
+  const turns = handedTurns(messagesOf(source, past, losses), texts, losses);
   if (turns.length === 0) {
     throw new HoldfastError('INVALID_ARGUMENT', 'the conversation has no message that can be handed over');
   }
   try {
     const content = writer.write(turns, { sessionId, cwd, at, newId, model, losses });
-    return { sessionId, content, losses: losses.list(), redacted: redactedBy(changes) };
+    return { sessionId, content, losses: losses.list(), redacted: texts.redacted };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new HoldfastError('INVALID_ARGUMENT', "the conversation is too long for one text; use past: 'summary'", {
@@ -70,7 +69,7 @@ export function buildTranscript(source: HandoffSource, options: BuildTranscriptO
 }
 
 function checkDirectory(cwd: unknown): void {
-  if (typeof cwd === 'string' && isAbsolutePath(cwd) && !cwd.includes('\0') && cwd.isWellFormed()) return;
+  if (isAbsolutePath(cwd) && cwd.isWellFormed()) return;
   throw new HoldfastError('INVALID_ARGUMENT', 'cwd is the absolute path of the directory in which the agent continues');
 }
 

@@ -8,8 +8,14 @@ import { orLoss, refusedType, Unsendable, webMedia } from '../../formats/media.t
 import { EMPTY_MESSAGE } from '../../formats/placeholders.ts';
 import type { Json } from '../json-access.ts';
 import type { HandedCall, HandedPrompt, HandedResponse, HandedTurn, SpokenPart } from './handed-turns.ts';
-import { Timeline } from './timeline.ts';
-import { isUuid, jsonLines, lineCount, type TranscriptWriter, type WriterContext } from './transcript-writer.ts';
+import {
+  isUuid,
+  jsonLines,
+  lineCount,
+  Timeline,
+  type TranscriptWriter,
+  type WriterContext,
+} from './transcript-writer.ts';
 
 /** The version whose lines these are. */
 const VERSION = '0.166.0';

@@ -19,8 +19,8 @@ import { pairCalls } from '../../formats/pair-calls.ts';
 import { BEGINNING_LEFT_OUT, EMPTY_FAILURE } from '../../formats/placeholders.ts';
 import { renameCalls } from '../../formats/rename-calls.ts';
 import { isKeepable, type Json } from '../json-access.ts';
-import { LEFT_OUT } from '../left-out.ts';
-import { HandedTexts, type TextChanges } from './handed-texts.ts';
+import { LEFT_OUT } from '../message-builder.ts';
+import type { HandedTexts } from './handed-texts.ts';
 
 export type SpokenPart = TextPart | MediaPart;
 
@@ -59,13 +59,13 @@ const RULES = API_RULES['hosted-claude'];
 /** The turns of a conversation, the first of them a prompt; none when the conversation says nothing. */
 export function handedTurns(
   messages: readonly ConversationMessage[],
-  changes: TextChanges,
+  texts: HandedTexts,
   losses: LossReport,
 ): readonly HandedTurn[] {
   const options = onLossOf(losses);
   const spoken = messages.flatMap((message) => withoutForeign(message, losses));
   const paired = renameCalls(pairCalls(spoken, options), RULES, options);
-  const reader = new TurnReader(new HandedTexts(changes, losses), losses);
+  const reader = new TurnReader(texts, losses);
   for (const message of paired) reader.read(message);
   return reader.finish();
 }

@@ -1,6 +1,7 @@
 /** The main conversation of whatever is handed over, as messages. */
+
+import type { SessionConversationState } from '../../conversation/blocks.ts';
 import { reviveConversationState } from '../../conversation/revive.ts';
-import type { SessionConversationState } from '../../conversation/state.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { createFold } from '../../core/fold/fold.ts';
 import type { SessionRecord } from '../../core/fold/record.ts';
@@ -61,25 +62,22 @@ function shownMessages(
   past: HandedPast,
   losses: LossReport,
 ): readonly ConversationMessage[] {
+  const { subagents } = state;
   const blocks = [...reviveConversationState(state).blocks];
   const summary = blocks.findLastIndex((block) => block.type === 'compaction' && block.content !== '');
   const block = blocks[summary];
   if (past === 'full' || block?.type !== 'compaction') {
     // The full past says what the summary says.
     const shown = blocks.filter(({ type }) => type !== 'compaction');
-    return stateMessages(reviveConversationState({ ...plainState(state), blocks: shown }), losses);
+    return stateMessages(reviveConversationState({ subagents, blocks: shown }), losses);
   }
   losses.add('messages before the compaction', SUMMARIZED, block.id);
-  const rest = reviveConversationState({ ...plainState(state), blocks: blocks.slice(summary + 1) });
+  const rest = reviveConversationState({ subagents, blocks: blocks.slice(summary + 1) });
   const opening: UserMessage = {
     ...{ id: block.id, role: 'user', content: [{ type: 'text', text: block.content }], createdAt: block.timestamp },
     ...{ evaluationId: '', conversationId: 'main', sequence: 0, turn: 0, promptNs: '', promptKey: '' },
   };
   return [opening, ...stateMessages(rest, losses)];
-}
-
-function plainState({ subagents }: SessionConversationState): { readonly subagents: unknown } {
-  return { subagents };
 }
 
 function listMessages(list: readonly unknown[], losses: LossReport): readonly ConversationMessage[] {

@@ -7,10 +7,8 @@ import { onLossOf } from '../../formats/losses.ts';
 import { mediaUrl, orLoss, refusedType, Unsendable, webMedia } from '../../formats/media.ts';
 import { EMPTY_MESSAGE } from '../../formats/placeholders.ts';
 import type { Json } from '../json-access.ts';
-import type { HandedCall, HandedPrompt, HandedResponse, HandedTurn, SpokenPart } from './handed-turns.ts';
-import { OpenCodeIds, openCodeSessionId } from './opencode-ids.ts';
-import { Timeline } from './timeline.ts';
-import { lineCount, type TranscriptWriter, type WriterContext } from './transcript-writer.ts';
+import type { HandedCall, HandedPrompt, HandedResponse, HandedTurn } from './handed-turns.ts';
+import { lineCount, Timeline, type TranscriptWriter, type WriterContext } from './transcript-writer.ts';
 
 /** The version whose format this is. */
 const VERSION = '1.18.33';
@@ -56,16 +54,8 @@ class OpenCodeSessionWriter {
   finish(): Json {
     const { sessionId: id, cwd: directory, at } = this.#context;
     const time = { created: at, updated: Math.max(at, this.#updated) };
-    const info = {
-      id,
-      slug: 'handed-over',
-      projectID: 'global',
-      directory,
-      title: this.#title,
-      version: VERSION,
-      time,
-    };
-    return { info, messages: this.#messages };
+    const info = { id, slug: 'handed-over', projectID: 'global', directory, title: this.#title };
+    return { info: { ...info, version: VERSION, time }, messages: this.#messages };
   }
 
   #addPrompt({ at, content }: HandedPrompt): void {
@@ -151,7 +141,8 @@ function modelOf({ model, losses }: WriterContext): { readonly providerID: strin
 }
 
 function titleOf(turns: readonly HandedTurn[]): string {
-  const text = turns.flatMap(({ kind, ...turn }) => ('content' in turn ? textsOf(turn.content) : []))[0] ?? '';
+  const said = turns.flatMap((turn) => (turn.kind === 'prompt' ? turn.content : []));
+  const text = said.find((part) => part.type === 'text')?.text ?? '';
   const [line = ''] = text
     .trim()
     .slice(0, 4 * MAX_TITLE)
@@ -159,6 +150,55 @@ function titleOf(turns: readonly HandedTurn[]): string {
   return Array.from(line).slice(0, MAX_TITLE).join('').toWellFormed() || 'Handed over';
 }
 
-function textsOf(parts: readonly SpokenPart[]): readonly string[] {
-  return parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+/**
+ * Ids as OpenCode makes them: a prefix, twelve hex digits of a time in milliseconds and a counter, fourteen random characters. The time
+ * keeps its lower 36 bits, so ids sort by time within about two years. OpenCode compares the id of a new prompt with those of earlier
+ * messages: an id of an earlier period could sort after it, so times before the present period are moved to its beginning.
+ */
+
+const PERIOD = 2 ** 36;
+const COUNTERS = 0x1000;
+const DIGITS = 12;
+const RANDOM = 14;
+
+/** Makes ids that sort in the order in which they are made. */
+class OpenCodeIds {
+  readonly #newId: () => string;
+  readonly #periodStart: number;
+  /** The newest value: milliseconds and a counter. */
+  #latest = 0;
+
+  constructor(at: number, newId: () => string) {
+    this.#newId = newId;
+    this.#periodStart = Math.floor(at / PERIOD) * PERIOD;
+  }
+
+  message(time: number): string {
+    return `msg_${this.#next(time)}`;
+  }
+
+  part(time: number): string {
+    return `prt_${this.#next(time)}`;
+  }
+
+  #next(time: number): string {
+    const value = Math.max((time - this.#periodStart) * COUNTERS + 1, this.#latest + 1);
+    this.#latest = value;
+    return hex(value) + random(this.#newId());
+  }
+}
+
+/** The id of a session: newer ones sort first. */
+function openCodeSessionId(at: number, uuid: string): string {
+  const value = (Math.floor(at) % PERIOD) * COUNTERS;
+  return `ses_${hex(PERIOD * COUNTERS - 1 - value)}${random(uuid)}`;
+}
+
+function hex(value: number): string {
+  return value.toString(16).padStart(DIGITS, '0');
+}
+
+/** The random digits of a UUID. */
+function random(uuid: string): string {
+  return uuid.replaceAll('-', '').slice(-RANDOM);
 }

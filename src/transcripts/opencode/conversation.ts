@@ -7,7 +7,6 @@
  */
 import { MAIN_CONVERSATION } from '../../conversation/events.ts';
 import type { BlockWriter, EndReason } from '../block-writer.ts';
-import type { DiagnosticsCollector } from '../diagnostics.ts';
 import { asName, asObject, asText, type Json } from '../json-access.ts';
 import { newMessage, type OpenCodeMessage, usageOf, withInfo } from './message.ts';
 import { PartWriter } from './part-writer.ts';
@@ -23,9 +22,9 @@ export class OpenCodeConversation {
   readonly #callOfSession = new Map<string, string>();
   #main: string | undefined;
 
-  constructor(writer: BlockWriter, diagnostics: DiagnosticsCollector, sessionId?: string) {
+  constructor(writer: BlockWriter, sessionId?: string) {
     this.#writer = writer;
-    this.#parts = new PartWriter(writer, diagnostics, (child, toolUseId) => this.#callOfSession.set(child, toolUseId));
+    this.#parts = new PartWriter(writer, (child, toolUseId) => this.#callOfSession.set(child, toolUseId));
     this.#main = sessionId;
   }
 

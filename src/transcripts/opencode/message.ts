@@ -25,17 +25,8 @@ export interface OpenCodeMessage {
 /** A message of which only a part is known yet. */
 export function newMessage(id: string, sessionId: string, conversationId: string): OpenCodeMessage {
   return {
-    id,
-    sessionId,
-    conversationId,
-    role: 'assistant',
-    created: undefined,
-    completed: undefined,
-    model: undefined,
-    usage: undefined,
-    isSummary: false,
-    parts: new Map(),
-    blockIds: new Map(),
+    ...{ id, sessionId, conversationId, role: 'assistant', isSummary: false, parts: new Map(), blockIds: new Map() },
+    ...{ created: undefined, completed: undefined, model: undefined, usage: undefined },
   };
 }
 

@@ -1,6 +1,7 @@
 /** Converts the parts of a message to blocks: texts, reasoning, calls with their results, subagents, notices. */
 import type {
   Attachment,
+  BlockBase,
   BlockMessage,
   BlockStatus,
   ConversationBlock,
@@ -9,7 +10,6 @@ import type {
 import { MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { attachment, blockBase, resultBlock, unknownBlock } from '../block-base.ts';
 import { type BlockWriter, spawnFields } from '../block-writer.ts';
-import type { DiagnosticsCollector } from '../diagnostics.ts';
 import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
 import type { OpenCodeMessage } from './message.ts';
 import { isoTime, partTime, timeField } from './time.ts';
@@ -24,17 +24,11 @@ type Notice = Pick<NoticeBlock, 'type' | 'content' | 'subtype' | 'data'>;
 
 export class PartWriter {
   readonly #writer: BlockWriter;
-  readonly #diagnostics: DiagnosticsCollector;
   readonly #onChild: (sessionId: string, toolUseId: string) => void;
 
   /** `onChild` receives the call that a child session works for. */
-  constructor(
-    writer: BlockWriter,
-    diagnostics: DiagnosticsCollector,
-    onChild: (sessionId: string, toolUseId: string) => void,
-  ) {
+  constructor(writer: BlockWriter, onChild: (sessionId: string, toolUseId: string) => void) {
     this.#writer = writer;
-    this.#diagnostics = diagnostics;
     this.#onChild = onChild;
   }
 
@@ -110,7 +104,7 @@ export class PartWriter {
           type: 'tool_use',
           toolUseId,
           toolName: asText(part.tool) ?? '',
-          ...(hasInput && { input: this.#diagnostics.kept(state.input, id) }),
+          ...(hasInput && { input: this.#writer.diagnostics.kept(state.input, id) }),
           ...(inputText !== undefined && { inputText }),
         },
         at,
@@ -165,7 +159,7 @@ export class PartWriter {
       this.#write(message, id, { ...base, ...notice }, at);
       return;
     }
-    this.#write(message, id, unknownBlock(base, `part/${type}`, part, this.#diagnostics), at);
+    this.#write(message, id, unknownBlock(base, `part/${type}`, part, this.#writer), at);
   }
 
   #callId(message: OpenCodeMessage, partId: string, part: Json): string {
@@ -176,12 +170,7 @@ export class PartWriter {
     return message.role === 'assistant' ? this.#writer.message(message.conversationId, message, at) : undefined;
   }
 
-  #base(
-    message: OpenCodeMessage,
-    id: string,
-    part: Json,
-    status: BlockStatus = 'complete',
-  ): ReturnType<typeof blockBase> {
+  #base(message: OpenCodeMessage, id: string, part: Json, status: BlockStatus = 'complete'): BlockBase {
     const timestamp = isoTime(partTime(part, message.created));
     return blockBase(id, message.conversationId, timestamp, this.#info(message, timestamp), status);
   }

@@ -1,6 +1,5 @@
 /** Converts OpenCode's server events (`GET /event`, `/global/event`) and the lines of `opencode run --format json`. */
 import { BlockWriter, type EndReason } from '../block-writer.ts';
-import { DiagnosticsCollector } from '../diagnostics.ts';
 import { asMilliseconds, asName, asObject, asText, type Json } from '../json-access.ts';
 import { type StreamConverter, type StreamConverterOptions, streamConverter } from '../stream-converter.ts';
 import { OpenCodeConversation } from './conversation.ts';
@@ -21,8 +20,8 @@ const SIGNALS: ReadonlySet<string> = new Set(['session.diff', 'session.deleted',
 /** Creates a converter for what an OpenCode server sends, or what `opencode run --format json` prints. */
 export function openCodeStreamConverter(options: OpenCodeStreamConverterOptions = {}): StreamConverter {
   const writer = new BlockWriter();
-  const diagnostics = new DiagnosticsCollector();
-  const conversation = new OpenCodeConversation(writer, diagnostics, options.sessionId);
+  const { diagnostics } = writer;
+  const conversation = new OpenCodeConversation(writer, options.sessionId);
   let lastTimestamp = '';
   /** How the main session's newest run ended; undefined while one is running. */
   let ended: EndReason | undefined;
@@ -144,7 +143,7 @@ export function openCodeStreamConverter(options: OpenCodeStreamConverterOptions 
   };
 
   const end = (reason: EndReason = ended ?? 'interrupted'): void => writer.settleAll(reason, now());
-  return streamConverter({ writer, diagnostics, handle, end });
+  return streamConverter({ writer, handle, end });
 }
 
 function outcomeOf(error: Json): EndReason {

@@ -1,5 +1,5 @@
 /** Times in OpenCode: milliseconds in its data, and the time of creation in its ids. */
-import { asMilliseconds, asObject, type Json } from '../json-access.ts';
+import { asMilliseconds, asName, asObject, type Json } from '../json-access.ts';
 
 /** The largest time of a JavaScript `Date`. */
 const MAX_TIME = 8.64e15;
@@ -33,4 +33,10 @@ export function partTime(part: Json, messageCreated: number | undefined): number
     if (Math.abs(time - messageCreated) <= MAX_DISTANCE && time >= 0) return time;
   }
   return timeField(asObject(part.state), 'start') ?? messageCreated;
+}
+
+/** The order of messages: by their time, then by their id. */
+export function byCreation(a: Json, b: Json): number {
+  const earlier = (timeField(a, 'created') ?? 0) - (timeField(b, 'created') ?? 0);
+  return earlier || ((asName(a.id) ?? '') < (asName(b.id) ?? '') ? -1 : 1);
 }

@@ -1,6 +1,7 @@
 import type { ConversationBlock } from '../../conversation/blocks.ts';
 import type { ConversationEvent } from '../../conversation/events.ts';
 import { compareDraftPositions, type DraftPosition } from '../../core/log/draft-position.ts';
+import type { MessageInterrupted } from '../../core/log/events.ts';
 import type { DraftReset } from '../../core/log/tail.ts';
 
 /**
@@ -81,14 +82,8 @@ export class DraftBlocks {
     const offset = piece.offset ?? (piece.n === undefined ? length : block.stored);
     if (piece.n !== undefined || block.isPart) block.stored = Math.max(block.stored, offset + piece.delta.length);
     if (!block.isPart && offset <= block.text.length) block.text += piece.delta.slice(block.text.length - offset);
-    yield {
-      type: 'block:delta',
-      conversationId: draft.conversationId,
-      timestamp,
-      blockId,
-      delta: piece.delta,
-      offset,
-    };
+    const { conversationId: shownIn } = draft;
+    yield { type: 'block:delta', conversationId: shownIn, timestamp, blockId, delta: piece.delta, offset };
   }
 
   /**
@@ -167,8 +162,7 @@ export class DraftBlocks {
   }
 
   #isAfter(evaluationId: string, position: DraftPosition): boolean {
-    const newest = this.#newest.get(evaluationId);
-    return !newest || compareDraftPositions(position, newest) > 0;
+    return isAfter(position, this.#newest.get(evaluationId));
   }
 }
 
@@ -187,7 +181,7 @@ function draftBlock(piece: DraftPiece, conversationId: string): ConversationBloc
 }
 
 /** The tool name of a call while only its input is known. */
-export const UNNAMED_TOOL = 'tool';
+const UNNAMED_TOOL = 'tool';
 
 /** Calls are named by their turn, texts by their message (D46). */
 export function kindOf(piece: {
@@ -196,4 +190,24 @@ export function kindOf(piece: {
   readonly blockId: string;
 }): 'text' | 'tool-input' {
   return piece.blockId.startsWith(`${piece.evaluationId}/${piece.turn}/`) ? 'tool-input' : 'text';
+}
+
+/** The ids of blocks that were cut off begin with this. */
+export const INTERRUPTED = 'interrupted:';
+
+/** The blocks of a draft that a crash interrupted (D53). Their ids differ from those of the next attempt, which is shown beside them. */
+export function interruptedBlocks(event: MessageInterrupted): readonly ConversationBlock[] {
+  const { evaluationId, conversationId, turn, seq, at: timestamp } = event;
+  return event.blocks.map(({ blockId, text, ...draft }): ConversationBlock => {
+    const id = `${INTERRUPTED}${seq}:${blockId}`;
+    const base = { id, conversationId, timestamp, status: 'error' } as const;
+    const { kind = kindOf({ evaluationId, turn, blockId }), toolName = UNNAMED_TOOL } = draft;
+    if (kind === 'tool-input') return { ...base, type: 'tool_use', toolUseId: id, toolName, inputText: text };
+    return { ...base, type: kind === 'reasoning' ? 'thinking' : 'assistant_text', content: text };
+  });
+}
+
+/** Whether a position of a tail is behind the newest that was read. */
+export function isAfter(position: DraftPosition, newest: DraftPosition | undefined): boolean {
+  return !newest || compareDraftPositions(position, newest) > 0;
 }

@@ -1,6 +1,6 @@
 import type { ConversationBlock } from '../../conversation/blocks.ts';
 import { type ConversationEvent, MAIN_CONVERSATION } from '../../conversation/events.ts';
-import { compareDraftPositions, type DraftPosition } from '../../core/log/draft-position.ts';
+import type { DraftPosition } from '../../core/log/draft-position.ts';
 import {
   type BuiltInEvent,
   type EvaluationCompleted,
@@ -13,19 +13,16 @@ import {
   type SessionRestored,
 } from '../../core/log/events.ts';
 import { type CallRef, type ConversationMessage, callKey, textOf } from '../../core/log/messages.ts';
-import { decodeProgress, type ProgressPiece, type StoredPlace, type ToolProgress } from '../../core/log/progress.ts';
+import { decodeProgress, type ProgressPiece, type StoredPosition, type ToolProgress } from '../../core/log/progress.ts';
 import { type DraftReset, type DraftsReplaced, isTailItem } from '../../core/log/tail.ts';
 import type { Usage } from '../../core/log/usage.ts';
-import { NumberedNames } from '../numbered-names.ts';
-import { childCompleted, childSpawned } from './child-events.ts';
-import { DraftBlocks, type DraftPiece } from './draft-blocks.ts';
-import { interruptedBlocks } from './interrupted-blocks.ts';
+import { NumberedNames } from '../block-base.ts';
+import { DraftBlocks, type DraftPiece, interruptedBlocks, isAfter } from './draft-blocks.ts';
 import { isMessage, isPiece, isReset, isToolProgress, type LogItem, type UnwrappedItem } from './log-item.ts';
-import type { MessageDetails } from './message-blocks.ts';
+import { type MessageDetails, ShownMessages } from './message-blocks.ts';
 import { noticeOf } from './notices.ts';
 import { ProgressViews } from './progress-views.ts';
-import { type ShownEvaluation, ShownEvaluations } from './shown-evaluations.ts';
-import { ShownMessages } from './shown-messages.ts';
+import { childCompleted, childSpawned, type ShownEvaluation, ShownEvaluations } from './shown-evaluations.ts';
 
 /** How a log is shown. */
 export interface LogReaderOptions {
@@ -105,7 +102,7 @@ export class LogReader {
   }
 
   *#replaceDrafts({ pieces, position }: DraftsReplaced): Events {
-    if (this.#newest && compareDraftPositions(position, this.#newest) <= 0) return;
+    if (!isAfter(position, this.#newest)) return;
     this.#saw(position);
     yield* this.#drafts.clear(this.#at);
     const silent = new Set(this.#progress.clear());
@@ -126,7 +123,7 @@ export class LogReader {
   }
 
   #saw(position: DraftPosition | undefined): void {
-    if (position && (!this.#newest || compareDraftPositions(position, this.#newest) > 0)) this.#newest = position;
+    if (position && isAfter(position, this.#newest)) this.#newest = position;
   }
 
   /** At the end of a list of messages, a child that is known only from it has ended if no call lacks a result. */
@@ -283,7 +280,11 @@ export class LogReader {
   }
 
   /** Shows the progress of a running call on its block. Progress of a call that has its result is ignored. */
-  *#showProgress(call: CallRef, piece: ProgressPiece & Pick<ToolProgress, 'position'>, stored?: StoredPlace): Events {
+  *#showProgress(
+    call: CallRef,
+    piece: ProgressPiece & Pick<ToolProgress, 'position'>,
+    stored?: StoredPosition,
+  ): Events {
     const id = this.#names.newest(callKey(call));
     const block = this.#evaluations.get(call.evaluationId)?.calls.get(id);
     if (!block) return;

@@ -1,5 +1,6 @@
 /** Converts a recorded message to blocks. */
 import type { Attachment, BlockMessage, ConversationBlock, ToolUseBlock } from '../../conversation/blocks.ts';
+import { erased } from '../../core/fold/erased.ts';
 import {
   type AssistantMessage,
   type ConversationMessage,
@@ -28,7 +29,7 @@ export interface MessageDetails {
 type Base = Pick<ConversationBlock, 'conversationId' | 'timestamp' | 'status' | 'message'>;
 
 /** The blocks of a message, in the order of its parts and calls. */
-export function blocksOfMessage(message: ConversationMessage, details: MessageDetails): ConversationBlock[] {
+function blocksOfMessage(message: ConversationMessage, details: MessageDetails): ConversationBlock[] {
   const base: Base = { conversationId: message.conversationId, timestamp: details.timestamp, status: 'complete' };
   switch (message.role) {
     case 'system':
@@ -83,15 +84,8 @@ function assistantBlocks(message: AssistantMessage, base: Base, details: Message
 }
 
 function callBlocks(call: ToolCall, base: Base, name: string): ConversationBlock[] {
-  const use: ToolUseBlock = {
-    ...base,
-    status: 'pending',
-    id: name,
-    type: 'tool_use',
-    toolUseId: name,
-    toolName: call.name,
-    ...inputOf(call.arguments),
-  };
+  const named = { id: name, type: 'tool_use', toolUseId: name, toolName: call.name } as const;
+  const use: ToolUseBlock = { ...base, status: 'pending', ...named, ...inputOf(call.arguments) };
   const { providerExecuted } = call;
   if (providerExecuted?.result === undefined) return [use];
   const { result, isError = false } = providerExecuted;
@@ -106,15 +100,10 @@ function inputOf(text: string): Pick<ToolUseBlock, 'input' | 'inputText'> {
 }
 
 function resultBlock(message: ToolMessage, base: Base, toolUseId: string): ConversationBlock {
-  return {
-    ...base,
-    id: `result:${toolUseId}`,
-    type: 'tool_result',
-    toolUseId,
-    output: textOf(message),
-    isError: message.isError,
-    ...(message.content.some((part) => part.type !== 'text') && { parts: message.content }),
-  };
+  const { content, isError } = message;
+  const named = { id: `result:${toolUseId}`, type: 'tool_result', toolUseId } as const;
+  const parts = content.some((part) => part.type !== 'text') && { parts: content };
+  return { ...base, ...named, output: textOf(message), isError, ...parts };
 }
 
 function answerOf(message: AssistantMessage, { usage, model }: MessageDetails): BlockMessage {
@@ -124,4 +113,55 @@ function answerOf(message: AssistantMessage, { usage, model }: MessageDetails): 
 function attached(content: readonly (TextPart | MediaPart)[]): { attachments?: readonly Attachment[] } {
   const attachments = content.flatMap((part) => (part.type === 'text' ? [] : [attachment(part)]));
   return attachments.length > 0 ? { attachments } : {};
+}
+
+interface ShownMessage {
+  readonly blank: ConversationMessage;
+  readonly details: MessageDetails;
+  readonly blocks: readonly Pick<ConversationBlock, 'id' | 'type'>[];
+}
+
+/** An erased message, the blocks that show it now, and the blocks that no longer do. */
+interface ErasedMessage {
+  readonly message: ConversationMessage;
+  readonly blocks: readonly ConversationBlock[];
+  readonly removed: readonly string[];
+}
+
+/** The messages that are shown, without their content: what remains of them when they are erased (D58). */
+export class ShownMessages {
+  readonly #messages = new Map<string, ShownMessage>();
+  /** For each block of instructions, the message that it shows. */
+  readonly #instructions = new Map<string, string>();
+
+  get size(): number {
+    return this.#messages.size;
+  }
+
+  has(messageId: string): boolean {
+    return this.#messages.has(messageId);
+  }
+
+  /** Adds a message; returns its blocks. */
+  add(message: ConversationMessage, details: MessageDetails): readonly ConversationBlock[] {
+    const blocks = blocksOfMessage(message, details);
+    for (const { id, type } of blocks) if (type === 'system') this.#instructions.set(id, message.id);
+    const kept = blocks.map(({ id, type }) => ({ id, type }));
+    this.#messages.set(message.id, { blank: erased(message), details, blocks: kept });
+    return blocks;
+  }
+
+  /** Erases a message; `undefined` when it is not shown. */
+  erase(messageId: string): ErasedMessage | undefined {
+    const shown = this.#messages.get(messageId);
+    if (!shown || shown.blocks.length === 0) return undefined;
+    // The block shows newer instructions than the erased ones.
+    if (shown.blocks.some(({ id }) => (this.#instructions.get(id) ?? messageId) !== messageId)) return undefined;
+    const blocks = blocksOfMessage(shown.blank, shown.details);
+    this.#messages.set(messageId, { ...shown, blocks });
+    const isKept = (before: ShownMessage['blocks'][number]): boolean =>
+      blocks.some((block) => block.id === before.id && block.type === before.type);
+    const removed = shown.blocks.flatMap((before) => (isKept(before) ? [] : [before.id]));
+    return { message: shown.blank, blocks, removed };
+  }
 }

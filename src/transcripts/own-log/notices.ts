@@ -1,33 +1,20 @@
 /** Notices: the blocks of events that are neither messages nor calls. */
-import type { NoticeBlock } from '../../conversation/blocks.ts';
-import type {
-  AdapterCaptured,
-  EvaluationCancelRequested,
-  EvaluationFailed,
-  EvaluationSuperseded,
-  EvaluationSuspended,
-  HistoryCurated,
-  HistorySummarized,
-  SessionForked,
-  SessionRestored,
-  ToolApproved,
-  ToolDenied,
-  ToolSettled,
-} from '../../core/log/events.ts';
 
-type Noticed =
-  | AdapterCaptured
-  | EvaluationCancelRequested
-  | EvaluationFailed
-  | EvaluationSuperseded
-  | EvaluationSuspended
-  | HistoryCurated
-  | HistorySummarized
-  | SessionForked
-  | SessionRestored
-  | ToolApproved
-  | ToolDenied
-  | ToolSettled;
+import type { NoticeBlock } from '../../conversation/blocks.ts';
+import { present } from '../../conversation/same-value.ts';
+import type { BuiltInEvent } from '../../core/log/events.ts';
+
+type Noticed = Extract<
+  BuiltInEvent,
+  {
+    readonly type:
+      | `evaluation/${'cancel-requested' | 'failed' | 'superseded' | 'suspended'}`
+      | `tool/${'approved' | 'denied' | 'settled'}`
+      | `history/${'curated' | 'summarized'}`
+      | `session/${'forked' | 'restored'}`
+      | 'adapter/captured';
+  }
+>;
 
 /** The notice of an event. Events that repeat within an evaluation share one notice, which is replaced. */
 export function noticeOf(event: Noticed, conversationId: string, toolName: string): NoticeBlock {
@@ -64,7 +51,7 @@ export function noticeOf(event: Noticed, conversationId: string, toolName: strin
     case 'tool/denied':
       return notice(
         'denied',
-        event.reason === undefined ? `Denied: ${toolName}` : `Denied: ${toolName}: ${event.reason}`,
+        ['Denied', toolName, ...(event.reason === undefined ? [] : [event.reason])].join(': '),
         evidenceOf(event),
       );
     case 'tool/settled': {
@@ -103,13 +90,11 @@ export function noticeOf(event: Noticed, conversationId: string, toolName: strin
 }
 
 /** The person who decided, with their note and edited arguments (D67); `undefined` when none of them is recorded. */
-function evidenceOf(event: ToolApproved | ToolDenied | ToolSettled): unknown {
+function evidenceOf(event: Extract<Noticed, { readonly type: `tool/${string}` }>): unknown {
   const { by } = event;
   const { note, arguments: edited } = event.type === 'tool/approved' ? event : {};
   if (by === undefined && note === undefined && edited === undefined) return undefined;
   return {
-    ...(by !== undefined && { by }),
-    ...(note !== undefined && { note }),
-    ...(edited !== undefined && { arguments: edited }),
+    ...present({ by, note, arguments: edited }),
   };
 }

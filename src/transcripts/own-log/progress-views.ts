@@ -1,12 +1,13 @@
-import { compareDraftPositions, type DraftPosition } from '../../core/log/draft-position.ts';
+import type { DraftPosition } from '../../core/log/draft-position.ts';
 import {
   type CallProgress,
   encodeProgress,
   type ProgressPiece,
   ProgressView,
-  type StoredPlace,
+  type StoredPosition,
   type ToolProgress,
 } from '../../core/log/progress.ts';
+import { isAfter } from './draft-blocks.ts';
 
 interface Entry {
   readonly view: ProgressView;
@@ -22,7 +23,7 @@ export class ProgressViews {
   add(
     id: string,
     piece: ProgressPiece & Pick<ToolProgress, 'position'>,
-    stored?: StoredPlace,
+    stored?: StoredPosition,
   ): CallProgress | undefined {
     const entry = this.#entries.get(id) ?? { view: new ProgressView() };
     const { position } = piece;
@@ -51,20 +52,9 @@ export class ProgressViews {
   }
 }
 
-function isAfter(position: DraftPosition, newest: DraftPosition | undefined): boolean {
-  return !newest || compareDraftPositions(position, newest) > 0;
-}
-
 /** The length of a tail's piece counts as that of its chunk, so that the bound cuts where the store cuts. */
-function placeOf({
-  position,
-  run,
-  offset,
-  text,
-  continues,
-  percent,
-  data,
-}: ProgressPiece & Pick<ToolProgress, 'position'>): StoredPlace | undefined {
+function placeOf(piece: ProgressPiece & Pick<ToolProgress, 'position'>): StoredPosition | undefined {
+  const { position, run, offset, text, continues, percent, data } = piece;
   if (!position) return undefined;
   const state = { ...(percent !== undefined && { percent }), ...(data !== undefined && { data }) };
   const chunk = encodeProgress({ run, ...(continues && { continues }), offset, ...state, text });

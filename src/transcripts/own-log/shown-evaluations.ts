@@ -1,5 +1,5 @@
 import type { NoticeBlock, ToolUseBlock } from '../../conversation/blocks.ts';
-import { MAIN_CONVERSATION } from '../../conversation/events.ts';
+import { type ConversationEvent, MAIN_CONVERSATION } from '../../conversation/events.ts';
 
 /** What is known of an evaluation while its log is read. */
 export interface ShownEvaluation {
@@ -58,4 +58,38 @@ export class ShownEvaluations {
     }
     return MAIN_CONVERSATION;
   }
+}
+
+/** Shows a child, or adds the prompt that it got. */
+export function childSpawned(
+  conversationId: string,
+  parentConversationId: string,
+  timestamp: string,
+  fields: { readonly subagentType: string; readonly description: string } | { readonly prompt: string },
+): ConversationEvent {
+  const base = { conversationId: parentConversationId, timestamp, toolUseId: conversationId };
+  return { type: 'subagent:spawned', ...base, ...fields };
+}
+
+/** Ends the child of an evaluation; no event when the evaluation is not a child's. */
+export function childCompleted(
+  evaluation: ShownEvaluation,
+  timestamp: string,
+  status: 'completed' | 'failed',
+  output?: string,
+): readonly ConversationEvent[] {
+  const { parentConversationId, conversationId: toolUseId, startedAt, inferred } = evaluation;
+  if (parentConversationId === undefined) return [];
+  const durationMs = Date.parse(timestamp) - Date.parse(startedAt);
+  return [
+    {
+      type: 'subagent:completed',
+      conversationId: parentConversationId,
+      timestamp,
+      toolUseId,
+      status,
+      ...(output !== undefined && { output }),
+      ...(durationMs >= 0 && !inferred && { durationMs }),
+    },
+  ];
 }

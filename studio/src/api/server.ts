@@ -1,5 +1,8 @@
 /** The server that serves this page: where it is, the token that it wants, and requests to it by the client of `holdfast/react`. */
-import { type ClientActions, ConversationClient, type RequestOptions } from 'holdfast/react';
+
+import { ConversationClient } from 'holdfast/react';
+import type { ClientActions } from '../../../src/react/conversation-client.ts';
+import type { RequestOptions } from '../../../src/react/request.ts';
 import { act, read, request } from '../../../src/react/request.ts';
 
 /** Where Studio is: the folder above its scripts, such as `/studio/`. The development server has them elsewhere. */

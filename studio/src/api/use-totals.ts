@@ -1,4 +1,4 @@
-import type { Sessions } from 'holdfast/react';
+import type { Sessions } from '../../../src/react/use-sessions.ts';
 import { useRead } from './use-read.ts';
 
 /** What a session has cost. */

@@ -1,5 +1,5 @@
-import type { ComparedMessage, ComparedRow } from 'holdfast';
 import { memo } from 'react';
+import type { ComparedMessage, ComparedRow } from '../../../src/core/views/compare-logs.ts';
 import type { ComparedSession, SessionComparison } from '../../../src/server/routes/record-routes.ts';
 import { visible } from '../conversation/tools/ansi.ts';
 import { Link } from '../shell/link.tsx';

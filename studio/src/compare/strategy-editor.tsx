@@ -1,4 +1,5 @@
-import type { Strategy, StrategyStep } from 'holdfast/history';
+import type { Strategy } from 'holdfast/history';
+import type { StrategyStep } from '../../../src/history/managers/strategy.ts';
 import { Button } from '../ui/button.tsx';
 import { MANAGER_NAMES, MANAGERS, newStep, withNumber } from './strategy-list.ts';
 

@@ -1,5 +1,6 @@
 /** The strategies that a person compares, as the address holds them. */
-import type { Strategy, StrategyStep } from 'holdfast/history';
+import type { Strategy } from 'holdfast/history';
+import type { StrategyStep } from '../../../src/history/managers/strategy.ts';
 
 /** The numbers that a manager takes: name, label, and what a new step starts with. */
 export const MANAGERS: {

@@ -1,4 +1,4 @@
-import type { NoticeBlock } from 'holdfast/conversation';
+import type { NoticeBlock } from '../../../src/conversation/blocks.ts';
 import { count } from '../ui/format.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Disclosure } from './disclosure.tsx';

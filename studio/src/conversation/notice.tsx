@@ -1,5 +1,6 @@
-import { describeNotice, type NoticeBlock } from 'holdfast/conversation';
+import { describeNotice } from 'holdfast/conversation';
 import { memo } from 'react';
+import type { NoticeBlock } from '../../../src/conversation/blocks.ts';
 import { Icon, type IconName } from '../ui/icon.tsx';
 import { Disclosure } from './disclosure.tsx';
 import { waitSentence } from './suspension.ts';

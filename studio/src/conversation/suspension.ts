@@ -1,5 +1,5 @@
 /** Why an evaluation waits, in a sentence for people: what the runner wrote is for programs, and ends with what to call. */
-import type { UnknownReconcile } from 'holdfast';
+import type { UnknownReconcile } from '../../../src/core/log/waiting-events.ts';
 
 const HINT =
   /[;:,]\s(?:[^;:]*\b(?:session\.\w+|\w+ToolCall|\w+Evaluation|resumeCancelled|maxTurns|run again)\b.*|(?:find out, then|resume|run it again) .*)$/s;

@@ -1,6 +1,6 @@
 /** What a document does not show, although the conversation has it. */
 import { type Attachment, describeToolUse, type ToolResultBlock } from 'holdfast/conversation';
-import type { DocumentHead } from '../../../src/transcripts/export/document-renderer.ts';
+import type { DocumentHead } from '../../../src/transcripts/export/export-with.ts';
 import { attachmentsIn } from '../conversation/attachments.tsx';
 import type { Row } from '../conversation/rows/rows.ts';
 import { imageOf } from '../conversation/text/safe-url.ts';

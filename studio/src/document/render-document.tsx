@@ -11,7 +11,7 @@ import {
 } from 'holdfast/conversation';
 import type { ReactNode } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
-import type { DocumentHead } from '../../../src/transcripts/export/document-renderer.ts';
+import type { DocumentHead } from '../../../src/transcripts/export/export-with.ts';
 import { BlockRow } from '../conversation/rows/block-row.tsx';
 import { type Row, rowsOf } from '../conversation/rows/rows.ts';
 import { AsWrittenContext } from '../conversation/text/markdown.tsx';

@@ -1,5 +1,5 @@
 /** Which limit of a budget a person raises, and to what: by the data of the suspension, never by its sentence (D3). */
-import type { RaisedBudget } from 'holdfast';
+import type { RaisedBudget } from '../../../src/core/log/waiting-events.ts';
 import type { LimitItem } from '../../../src/server/inbox-items.ts';
 
 export type BudgetLimit = keyof RaisedBudget;

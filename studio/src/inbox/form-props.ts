@@ -1,4 +1,4 @@
-import type { ClientActions } from 'holdfast/react';
+import type { ClientActions } from '../../../src/react/conversation-client.ts';
 import { sessionActions } from '../api/server.ts';
 import type { Attempt } from '../ui/use-attempt.ts';
 

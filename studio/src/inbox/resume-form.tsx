@@ -1,5 +1,5 @@
-import type { ClientActions } from 'holdfast/react';
 import { type ReactNode, useState } from 'react';
+import type { ClientActions } from '../../../src/react/conversation-client.ts';
 import type { LimitItem, ProviderItem } from '../../../src/server/inbox-items.ts';
 import { waitSentence } from '../conversation/suspension.ts';
 import { Button } from '../ui/button.tsx';

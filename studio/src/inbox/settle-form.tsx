@@ -1,5 +1,5 @@
-import type { ClientActions } from 'holdfast/react';
 import { useState } from 'react';
+import type { ClientActions } from '../../../src/react/conversation-client.ts';
 import type { OutcomeItem } from '../../../src/server/inbox-items.ts';
 import { reconcileSentence } from '../conversation/suspension.ts';
 import { JsonView } from '../conversation/tools/json-view.tsx';

@@ -1,4 +1,5 @@
-import type { DifferingSide, RequestPoint } from 'holdfast/history';
+import type { DifferingSide } from '../../../src/history/inspect/compare-requests.ts';
+import type { RequestPoint } from '../../../src/history/inspect/request-series.ts';
 import { visible } from '../conversation/tools/ansi.ts';
 import { type CacheVerdict, cacheSentence, cacheVerdict } from './cache-sentence.ts';
 

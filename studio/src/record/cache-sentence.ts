@@ -1,5 +1,6 @@
 /** Why a request used or missed the prompt cache, in a sentence. */
-import type { CacheCause, CacheExplanation, RequestPoint } from 'holdfast/history';
+import type { CacheCause, CacheExplanation } from '../../../src/history/inspect/explain-cache.ts';
+import type { RequestPoint } from '../../../src/history/inspect/request-series.ts';
 import { duration } from '../ui/format.ts';
 
 /** What became of the cache: used, missed, or nothing that can be said. */

@@ -1,5 +1,7 @@
 /** The rows of a request with long runs of one fate folded, so that what changed can be seen. */
-import type { RequestFate, RequestRow } from 'holdfast/history';
+
+import type { RequestRow } from 'holdfast/inspect';
+import type { RequestFate } from '../../../src/history/inspect/request-rows.ts';
 
 /** A row, or a run of messages that were all sent as they are recorded, or all left out. */
 export type ShownRow =

@@ -2,7 +2,7 @@
  * A timeline as rows: for each evaluation a heading, its model calls, its tools by lane, and what it waited for; children follow the evaluation
  * that started them.
  */
-import type { Timeline, TimelineEvaluation, TimelineSpan } from 'holdfast';
+import type { Timeline, TimelineEvaluation, TimelineSpan } from 'holdfast/inspect';
 import { type Interval, type TimeScale, timeScale } from './time-scale.ts';
 
 /** A span with its place. */

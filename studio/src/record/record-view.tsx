@@ -1,5 +1,5 @@
-import type { RequestPoint, RequestTotals } from 'holdfast/history';
 import type { ReactNode } from 'react';
+import type { RequestPoint, RequestTotals } from '../../../src/history/inspect/request-series.ts';
 import type { RequestList } from '../../../src/server/routes/record-routes.ts';
 import { sessionPath } from '../api/server.ts';
 import { useRead } from '../api/use-read.ts';

@@ -1,4 +1,4 @@
-import type { RequestTokens } from 'holdfast/history';
+import type { RequestTokens } from '../../../src/history/inspect/request-rows.ts';
 import { tokens as shown } from './cache-sentence.ts';
 
 const REGIONS = [

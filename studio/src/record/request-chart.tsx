@@ -1,5 +1,5 @@
-import type { RequestPoint } from 'holdfast/history';
 import { type KeyboardEvent, memo, useId } from 'react';
+import type { RequestPoint } from '../../../src/history/inspect/request-series.ts';
 import { compact } from '../ui/format.ts';
 import { useWidth } from '../ui/use-width.ts';
 import { cacheVerdict, percent, tokens } from './cache-sentence.ts';

@@ -1,5 +1,5 @@
-import type { RequestPoint } from 'holdfast/history';
 import { type ReactNode, useState } from 'react';
+import type { RequestPoint } from '../../../src/history/inspect/request-series.ts';
 import type { RequestDetail as Detail } from '../../../src/server/routes/record-routes.ts';
 import { sessionPath } from '../api/server.ts';
 import { useRead } from '../api/use-read.ts';

@@ -1,6 +1,7 @@
 import type { ConversationMessage } from 'holdfast';
-import type { RequestFate, RequestRow as Row } from 'holdfast/history';
+import type { RequestRow as Row } from 'holdfast/inspect';
 import { memo, type ReactNode, useState } from 'react';
+import type { RequestFate } from '../../../src/history/inspect/request-rows.ts';
 import type { TextPiece } from '../../../src/server/http/shortened.ts';
 import { readJson, sessionPath } from '../api/server.ts';
 import { visible } from '../conversation/tools/ansi.ts';

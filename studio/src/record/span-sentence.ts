@@ -1,5 +1,7 @@
 /** What a piece of a timeline means, in a sentence. */
-import type { DownSpan, TimelineSpan, ToolSpan } from 'holdfast';
+
+import type { TimelineSpan } from 'holdfast/inspect';
+import type { DownSpan, ToolSpan } from '../../../src/core/views/timeline.ts';
 import { count, duration, money } from '../ui/format.ts';
 import { tokens } from './cache-sentence.ts';
 

@@ -1,4 +1,4 @@
-import type { Timeline } from 'holdfast';
+import type { Timeline } from 'holdfast/inspect';
 import { useMemo, useState } from 'react';
 import { sessionPath } from '../api/server.ts';
 import { useRead } from '../api/use-read.ts';

@@ -1,4 +1,4 @@
-import type { Sessions } from 'holdfast/react';
+import type { Sessions } from '../../../src/react/use-sessions.ts';
 import { Link } from '../shell/link.tsx';
 import { addressOf } from '../shell/router.ts';
 import { Ago } from '../ui/ago.tsx';

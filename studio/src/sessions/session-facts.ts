@@ -1,6 +1,6 @@
 /** What a listing says about a session, in words. */
 import { AGENT_NAMES } from 'holdfast/conversation';
-import type { Sessions } from 'holdfast/react';
+import type { Sessions } from '../../../src/react/use-sessions.ts';
 import type { Activity } from '../ui/status.tsx';
 
 /** A session as a listing has it. */

@@ -7,9 +7,9 @@ import {
   type ClaudeAgentOptions,
   type ClaudeAgentState,
   claudeAgentAdapter,
-  type StatefulAdapter,
 } from '../../../src/claude-agent.ts';
 import { adapterStates } from '../../../src/core/views/session-view.ts';
+import type { StatefulAdapter } from '../../../src/evaluate.ts';
 import { definePrompt } from '../../../src/loop/define/define-prompt.ts';
 import { defineTool } from '../../../src/loop/define/define-tool.ts';
 import type { Store } from '../../../src/ports/store.ts';

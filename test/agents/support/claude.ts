@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import * as sdk from '@anthropic-ai/claude-agent-sdk';
 import type { ClaudeAgentOptions } from '../../../src/agents/claude-agent/claude-agent-adapter.ts';
-import type { ClaudeAgentSdk } from '../../../src/claude-agent.ts';
+import type { ClaudeAgentSdk } from '../../../src/agents/claude-agent/sdk-types.ts';
 
 /** The real SDK with a local model: nothing leaves this machine. */
 export function claudeOptions(where: {

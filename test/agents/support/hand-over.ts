@@ -1,7 +1,9 @@
+import type { HandoffTarget } from '../../../src/transcripts/handoff/build-transcript.ts';
+import type { HandoffSource } from '../../../src/transcripts/handoff/handoff-source.ts';
 /** Hands a conversation to a real agent and continues it. */
 
 import { afterEach } from 'vitest';
-import type { HandoffSource, HandoffTarget, WrittenTranscript } from '../../../src/transcripts.ts';
+import type { WrittenTranscript } from '../../../src/transcripts.ts';
 import { writeTranscript } from '../../../src/transcripts.ts';
 import { GO_ON, type HandoffAgent, handoffAgent } from './handoff-agents.ts';
 import type { SentItem } from './sent-items.ts';

@@ -2,7 +2,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { type HandoffTarget, loadTranscript } from '../../../src/transcripts.ts';
+import type { HandoffTarget } from '../../../src/transcripts/handoff/build-transcript.ts';
+import { loadTranscript } from '../../../src/transcripts.ts';
 import { claudeSession, FIXTURES, fixture, REAL_SESSION } from '../../transcripts/fixtures.ts';
 import { temporaryDirectory } from './temporary.ts';
 

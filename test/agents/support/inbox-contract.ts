@@ -115,7 +115,7 @@ export function inboxContract(agent: InboxAgent): void {
       });
       await sender.send(SECOND, { id: 'm2' });
       expect(await adapter.run(plain, { session })).toMatchObject({ status: 'idle', responses: [] });
-      expect(told(server, FIRST, SECOND, 'answer 1')).toEqual([1, 1, 1]);
+      expect(timesSent(server, FIRST, SECOND, 'answer 1')).toEqual([1, 1, 1]);
       expect(session.state.record.evaluations.items.toArray().map(({ status }) => status)).toEqual([
         'completed',
         'completed',
@@ -142,7 +142,7 @@ export function inboxContract(agent: InboxAgent): void {
         status: 'idle',
         responses: [{ status: 'completed', text: 'answered' }],
       });
-      expect(told(server, FIRST, SECOND, 'I begin.')).toEqual([1, 1, 1]);
+      expect(timesSent(server, FIRST, SECOND, 'I begin.')).toEqual([1, 1, 1]);
       expect(JSON.stringify(server.requests.at(-1)?.sent)).toContain('The user stopped this');
       expect(session.state.record.evaluations.items.toArray().map(({ status }) => status)).toEqual([
         'superseded',
@@ -164,7 +164,7 @@ export function inboxContract(agent: InboxAgent): void {
       expect(await running).toMatchObject({ status: 'suspended', responses: [{ reason: 'CANCELLED' }] });
       await sender.send(SECOND);
       expect(await adapter.run(plain, { session })).toMatchObject({ responses: [{ status: 'completed' }] });
-      expect(told(server, FIRST, SECOND)).toEqual([1, 1]);
+      expect(timesSent(server, FIRST, SECOND)).toEqual([1, 1]);
     });
 
     test("D61: an evaluation that was cancelled before the agent started loses neither its prompt nor the agent's session", async () => {
@@ -181,10 +181,10 @@ export function inboxContract(agent: InboxAgent): void {
       expect(stopped).toMatchObject({ status: 'suspended', responses: [{ reason: 'CANCELLED' }] });
       await sender.send(SECOND);
       expect(await adapter.run(plain, { session })).toMatchObject({ responses: [{ text: 'answer 2' }] });
-      expect(told(server, FIRST, 'answer 1', 'never begun', SECOND)).toEqual([1, 1, 1, 1]);
+      expect(timesSent(server, FIRST, 'answer 1', 'never begun', SECOND)).toEqual([1, 1, 1, 1]);
       await sender.send('the last text'); // messages that were sent together are recognised
       await adapter.run(plain, { session });
-      expect(told(server, FIRST, 'never begun', SECOND, 'the last text')).toEqual([1, 1, 1, 1]);
+      expect(timesSent(server, FIRST, 'never begun', SECOND, 'the last text')).toEqual([1, 1, 1, 1]);
     });
 
     test('D29: a state that may not be resumed is a typed error; with restart the evaluation continues in a new session', async () => {
@@ -214,7 +214,7 @@ export function inboxContract(agent: InboxAgent): void {
         ],
       });
       expect(ran).toEqual(['act']); // the call is not repeated
-      expect(told(server, FIRST)).toEqual([1]);
+      expect(timesSent(server, FIRST)).toEqual([1]);
       expect(JSON.stringify(server.requests.at(-1)?.sent)).toContain('acted');
     });
   });
@@ -240,7 +240,7 @@ export function inboxContract(agent: InboxAgent): void {
         'assistant',
       ]);
       expect(session.messages()[5]).toMatchObject({ content: [{ text: STEER }] });
-      expect(told(server, FIRST, STEER)).toEqual([1, 1]);
+      expect(timesSent(server, FIRST, STEER)).toEqual([1, 1]);
       expect(session.queue()).toEqual([]);
       expect(checkCoherence(session.messages()).violations).toEqual([]);
       await sender.send(SECOND);
@@ -248,7 +248,7 @@ export function inboxContract(agent: InboxAgent): void {
         status: 'idle',
         responses: [{ text: 'answer 3' }],
       });
-      expect(told(server, FIRST, STEER, SECOND)).toEqual([1, 1, 1]);
+      expect(timesSent(server, FIRST, STEER, SECOND)).toEqual([1, 1, 1]);
       expect(server.refusals).toEqual([]);
     });
 
@@ -264,7 +264,7 @@ export function inboxContract(agent: InboxAgent): void {
         responses: [{ text: 'answer 1' }, { text: 'answer 2' }],
       });
       await Promise.all(sent);
-      expect(told(server, FIRST, STEER)).toEqual([1, 1]);
+      expect(timesSent(server, FIRST, STEER)).toEqual([1, 1]);
     });
 
     test('D61: a steer to an evaluation that waits for approval is sent to the agent once the call has its result', async () => {
@@ -289,7 +289,7 @@ export function inboxContract(agent: InboxAgent): void {
         'user',
         'assistant',
       ]);
-      expect(told(server, FIRST, STEER)).toEqual([1, 1]);
+      expect(timesSent(server, FIRST, STEER)).toEqual([1, 1]);
     });
   });
 
@@ -363,7 +363,7 @@ export function inboxContract(agent: InboxAgent): void {
             status: 'idle',
             responses: [{ status: 'completed' }, { status: 'completed' }],
           });
-          expect(told(server, FIRST, STEER, SECOND)).toEqual([1, 1, 1]);
+          expect(timesSent(server, FIRST, STEER, SECOND)).toEqual([1, 1, 1]);
           const messages = session.messages();
           const texts = messages.map((message) => textOf(message));
           const steer = texts.indexOf(STEER);
@@ -383,7 +383,7 @@ export function inboxContract(agent: InboxAgent): void {
 }
 
 /** How many times the newest request contains each of these texts. */
-function told(server: ModelServer, ...texts: readonly string[]): readonly number[] {
+function timesSent(server: ModelServer, ...texts: readonly string[]): readonly number[] {
   const said = JSON.stringify(server.requests.at(-1)?.sent.messages);
   return texts.map((text) => said.split(text).length - 1);
 }

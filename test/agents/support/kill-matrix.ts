@@ -34,7 +34,7 @@ export interface Moment {
   /** The effects of the tools, in total. */
   readonly effects: (victim: Victim) => readonly string[];
   /** Results that the model must have received in the end. */
-  readonly told: (victim: Victim) => Readonly<Record<string, string | RegExp>>;
+  readonly results: (victim: Victim) => Readonly<Record<string, string | RegExp>>;
 }
 
 interface Place {
@@ -85,7 +85,7 @@ export function momentsOf({ ours, shell, subagent }: ToolNames): Readonly<Record
       waits: true,
       unknown: { host: 'toolu_pay', both: 'toolu_pay' },
       effects: () => ['note a', 'pay x'],
-      told: (victim) => ({ toolu_note_a: 'noted a', toolu_pay: victim === 'child' ? 'paid x' : SETTLED }),
+      results: (victim) => ({ toolu_note_a: 'noted a', toolu_pay: victim === 'child' ? 'paid x' : SETTLED }),
     },
     'in an idempotent tool': {
       script: ({ turn }) =>
@@ -99,7 +99,7 @@ export function momentsOf({ ours, shell, subagent }: ToolNames): Readonly<Record
       waits: true,
       effects: (victim) =>
         victim === 'child' ? ['note a', 'step x', 'note b'] : ['note a', 'step x', 'step x again', 'note b'],
-      told: () => ({ toolu_note_a: 'noted a', toolu_step: 'stepped x', toolu_note_b: 'noted b' }),
+      results: () => ({ toolu_note_a: 'noted a', toolu_step: 'stepped x', toolu_note_b: 'noted b' }),
     },
     'in its shell': {
       script: ({ turn }) =>
@@ -119,7 +119,7 @@ export function momentsOf({ ours, shell, subagent }: ToolNames): Readonly<Record
       beside: ['toolu_note_a'],
       unknown: { host: 'toolu_bash', child: 'toolu_bash', both: 'toolu_bash' },
       effects: () => ['note a', 'bash'],
-      told: () => ({ toolu_note_a: 'noted a', toolu_bash: SETTLED }),
+      results: () => ({ toolu_note_a: 'noted a', toolu_bash: SETTLED }),
     },
     'between tools': {
       script: ({ turn }) =>
@@ -130,7 +130,7 @@ export function momentsOf({ ours, shell, subagent }: ToolNames): Readonly<Record
             : 'done',
       reached: (server) => server.held('between'),
       effects: () => ['note a', 'note b', 'note c'],
-      told: () => ({ toolu_note_a: 'noted a', toolu_note_b: 'noted b', toolu_note_c: 'noted c' }),
+      results: () => ({ toolu_note_a: 'noted a', toolu_note_b: 'noted b', toolu_note_c: 'noted c' }),
     },
     'in a subagent': {
       script: ({ turn }) =>
@@ -143,7 +143,7 @@ export function momentsOf({ ours, shell, subagent }: ToolNames): Readonly<Record
         turn === 1 ? { toolCalls: [note('s')] } : { said: 'sub done', hold: { name: 'subagent', at: 0 } },
       reached: (server) => server.held('subagent'),
       effects: () => ['note s'],
-      told: () => ({ toolu_agent: /note \{"text":"s"\}: done: noted s/ }),
+      results: () => ({ toolu_agent: /note \{"text":"s"\}: done: noted s/ }),
     },
     'while streaming': {
       script: ({ turn }) =>
@@ -154,7 +154,7 @@ export function momentsOf({ ours, shell, subagent }: ToolNames): Readonly<Record
             : 'done',
       reached: (server) => server.held('streaming'),
       effects: () => ['note a', 'note b'],
-      told: () => ({ toolu_note_a: 'noted a', toolu_note_b: 'noted b' }),
+      results: () => ({ toolu_note_a: 'noted a', toolu_note_b: 'noted b' }),
     },
   };
 }
@@ -270,14 +270,14 @@ export function killMatrix(agent: KilledAgent): void {
         expect(inOrder(effectsIn(directory))).toEqual(inOrder(moment.effects(victim))); // no effect was repeated
         expect(server.refusals).toEqual([]); // every request was coherent
         const last = server.requests.at(-1);
-        for (const [callId, wanted] of Object.entries(moment.told(victim))) {
+        for (const [callId, wanted] of Object.entries(moment.results(victim))) {
           if (agent.tellsInWords) {
             expect(JSON.stringify(last?.body).replaceAll('\\', '')).toMatch(wanted);
             continue;
           }
-          const told = last?.results.get(callId);
-          expect(told?.text).toMatch(wanted);
-          if (typeof wanted === 'string') expect(told).toEqual({ text: wanted, isError: false });
+          const result = last?.results.get(callId);
+          expect(result?.text).toMatch(wanted);
+          if (typeof wanted === 'string') expect(result).toEqual({ text: wanted, isError: false });
         }
         expect([...livingIn(home), ...livingIn(where.home)]).toEqual([]); // no orphan
         outcomes.set(`${name}/${victim}/${machine}`, 'ok');

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import * as sdk from '@opencode-ai/sdk';
-import type { OpenCodeOptions, OpenCodeSdk } from '../../../src/opencode.ts';
+import type { OpenCodeSdk } from '../../../src/agents/opencode/opencode-types.ts';
+import type { OpenCodeOptions } from '../../../src/opencode.ts';
 
 /** The program for this machine, where the package's install script puts it (`scripts/test-agents.ts` runs that script). */
 export const OPENCODE_PROGRAM: string = createRequire(import.meta.url).resolve('opencode-ai/bin/opencode.exe');

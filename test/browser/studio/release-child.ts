@@ -4,11 +4,10 @@
  * when the tests have passed and the type check still runs, and waits there the first time. It ends with its parent.
  */
 import { z } from 'zod';
+import { createAdapter, definePrompt } from '../../../src/evaluate.ts';
 import { compose, estimateTokens, slidingWindow, summarize, truncateToolResults } from '../../../src/history.ts';
 import {
   type ConversationMessage,
-  createAdapter,
-  definePrompt,
   defineSubagent,
   defineTool,
   type ModelRequest,

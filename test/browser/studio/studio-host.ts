@@ -3,18 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import {
-  createAdapter,
-  createAgent,
-  definePrompt,
-  type ModelRequest,
-  type ScriptedTurn,
-  scriptedModel,
-  textOf,
-} from '../../../src/index.ts';
+import { createAdapter, definePrompt } from '../../../src/evaluate.ts';
+import type { Store } from '../../../src/index.ts';
+import { createAgent, type ModelRequest, type ScriptedTurn, scriptedModel, textOf } from '../../../src/index.ts';
 import { createServer, type HoldfastServer } from '../../../src/server.ts';
 import { sqliteStore } from '../../../src/sqlite.ts';
-import type { Store } from '../../../src/store.ts';
 import { Gate } from './gate.ts';
 import { studioTools } from './studio-tools.ts';
 

@@ -1,6 +1,7 @@
 /** Tools with the names and arguments that coding agents have. What they return depends on their arguments alone. */
 import { z } from 'zod';
-import { definePrompt, defineSubagent, defineTool, type Tool } from '../../../src/index.ts';
+import { definePrompt } from '../../../src/evaluate.ts';
+import { defineSubagent, defineTool, type Tool } from '../../../src/index.ts';
 import type { StudioHost } from './studio-host.ts';
 
 const OUTPUT = [

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import zlib from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { ConversationMessage } from '../../../src/core/log/messages.ts';
-import { canSend } from '../../../src/history/can-send.ts';
+import { canSend } from '../../../src/history/coherence/coherence.ts';
 import { memoryStore } from '../../../src/index.ts';
 import { messagesUntilBlock } from '../../../src/transcripts/messages-until-block.ts';
 import { parseTranscript, transcriptToMessages } from '../../../src/transcripts/parse-transcript.ts';

@@ -12,6 +12,7 @@ import { basename, dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { memoryStore, openSession } from '../../../src/index.ts';
+import { parseTranscript } from '../../../src/transcripts/parse-transcript.ts';
 import {
   conversationOf,
   eraseRecords,
@@ -19,7 +20,6 @@ import {
   loadImported,
   loadTranscript,
   messagesOf,
-  parseTranscript,
   restoreTranscript,
   transcriptToMessages,
 } from '../../../src/transcripts.ts';

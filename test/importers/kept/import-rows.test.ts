@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { memoryStore, openSession } from '../../../src/index.ts';
+import { parseTranscript } from '../../../src/transcripts/parse-transcript.ts';
 import {
   conversationOf,
   eraseRecords,
   importTranscripts,
   loadTranscript,
   messagesOf,
-  parseTranscript,
   restoreTranscript,
   transcriptToMessages,
 } from '../../../src/transcripts.ts';

@@ -1,7 +1,8 @@
 /** What an imported session refuses, and how a session of our own begins from it (D55, D75). */
 import { describe, expect, test } from 'vitest';
+import { createAdapter, definePrompt } from '../../../src/evaluate.ts';
 import { checkCoherence } from '../../../src/history.ts';
-import { createAdapter, definePrompt, memoryStore, openSession, scriptedModel } from '../../../src/index.ts';
+import { memoryStore, openSession, scriptedModel } from '../../../src/index.ts';
 import type { Store } from '../../../src/ports/store.ts';
 import {
   continueTranscript,

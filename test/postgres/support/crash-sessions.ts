@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { cpSync } from 'node:fs';
 import type pg from 'pg';
 import type { Store } from '../../../src/ports/store.ts';
-import { idHash } from '../../../src/stores/postgres/session-rows.ts';
+import { idHash } from '../../../src/stores/postgres/rows/session-rows.ts';
 import type { CopyDirectory } from '../../crash/matrix.ts';
 import { queryOnce } from './server.ts';
 

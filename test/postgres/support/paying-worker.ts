@@ -5,7 +5,8 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
-import { createAdapter, createAgent, definePrompt, defineTool, type Store, scriptedModel } from '../../../src/index.ts';
+import { createAdapter, definePrompt } from '../../../src/evaluate.ts';
+import { createAgent, defineTool, type Store, scriptedModel } from '../../../src/index.ts';
 import { postgresStore } from '../../../src/postgres.ts';
 import { createWorker } from '../../../src/worker.ts';
 

@@ -1,12 +1,10 @@
 /** An agent that streams all the time: parallel children, calls with progress, responses in small pieces. */
 import { z } from 'zod';
+import { createAdapter, definePrompt, type EvaluationResponse } from '../../../src/evaluate.ts';
 import {
   type AnySession,
-  createAdapter,
-  definePrompt,
   defineSubagent,
   defineTool,
-  type EvaluationResponse,
   type Model,
   type ModelPart,
   type ModelRequest,

@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import {
   createConversationState,
-  type LogConverter,
   logConverter,
   messagesToEvents,
   reduceConversationEvents,
   type SessionConversationState,
 } from '../../../src/conversation.ts';
 import { type AnySession, openSession, type SessionEvent, type Store, type TailItem } from '../../../src/index.ts';
+import type { LogConverter } from '../../../src/transcripts/own-log.ts';
 import { StrictReader } from './strict-reader.ts';
 
 interface Options {

@@ -5,8 +5,10 @@ import {
   messagesToEvents,
   reduceConversationEvents,
 } from '../../../src/conversation.ts';
+import type { MessageDelta } from '../../../src/core/log/message-delta.ts';
 import { MAX_PROGRESS_LENGTH } from '../../../src/core/log/progress.ts';
-import { type DraftsReplaced, type MessageDelta, openSession, type Store, type TailItem } from '../../../src/index.ts';
+import type { DraftsReplaced } from '../../../src/core/log/tail.ts';
+import { openSession, type Store, type TailItem } from '../../../src/index.ts';
 import type { DraftChunk } from '../../../src/ports/store.ts';
 import { collect, rejection } from '../log-of.ts';
 import { STORES } from '../stores.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SessionEvent } from '../../../src/core/log/events.ts';
 import type { ConversationMessage } from '../../../src/core/log/messages.ts';
-import { PathMapper } from '../../../src/transcripts/handoff/map-paths.ts';
+import { PathMapper } from '../../../src/transcripts/handoff/handed-texts.ts';
 import { parseTranscript, transcriptToMessages } from '../../../src/transcripts/parse-transcript.ts';
 import { claudeSession, openCodeSession, realSession } from '../fixtures.ts';
 import { saidItems } from './said-items.ts';

@@ -4,17 +4,15 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
+import { createAdapter, definePrompt, type Prompt } from '../../../src/evaluate.ts';
 import {
   type Agent,
   type AnySession,
   type AnyTool,
   type ConversationMessage,
-  createAdapter,
   createAgent,
-  definePrompt,
   defineTool,
   type ModelRequest,
-  type Prompt,
   type ScriptedTurn,
   scriptedModel,
   suspendUntil,

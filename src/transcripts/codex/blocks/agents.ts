@@ -165,3 +165,11 @@ export class CodexAgents {
     );
   }
 }
+
+/** What the threads of a session share. */
+export interface Shared {
+  readonly writer: BlockWriter;
+  readonly agents: CodexAgents;
+  /** The responses whose usage was counted. */
+  readonly responses: Set<string>;
+}

@@ -1,13 +1,12 @@
 /** Writes what is not a call: texts, thoughts, prompts, Codex's own texts, compactions, errors, and content of unknown types. */
-import type { Attachment, BlockMessage, NoticeBlock } from '../../../conversation/blocks.ts';
+import type { BlockMessage, NoticeBlock } from '../../../conversation/blocks.ts';
 import { attachment, blockBase, unknownBlock } from '../../block-base.ts';
 import { asName, asObject, asText, type Json } from '../../json-access.ts';
 import { type Part, partsOf, textOfParts } from '../items/content.ts';
 import { agentOutcome, itemType } from '../items/items.ts';
-import type { UserMessage } from '../items/prompts.ts';
-import { parseNotification, type UserTextKind } from '../items/user-text.ts';
-import type { RolloutMeta } from '../rollouts/rollout-meta.ts';
-import type { Shared } from './shared.ts';
+import { parseNotification, type UserMessage, type UserTextKind } from '../items/prompts.ts';
+import type { RolloutMeta } from '../rollouts/rollout-line.ts';
+import type { Shared } from './agents.ts';
 
 /** Events and items of bookkeeping: counted, not shown. */
 const BOOKKEEPING: ReadonlySet<string> = new Set([
@@ -16,31 +15,13 @@ const BOOKKEEPING: ReadonlySet<string> = new Set([
   'response_item/compaction_trigger',
   'response_item/context_compaction',
   'response_item/ghost_snapshot',
-  ...[
-    'agent_reasoning_raw_content',
-    'agent_reasoning_section_break',
-    'background_event',
-    'collab_agent_interaction_end',
-    'collab_close_end',
-    'collab_resume_end',
-    'exec_command_begin',
-    'image_generation_end',
-    'item_started',
-    'mcp_tool_call_begin',
-    'patch_apply_begin',
-    'plan_update',
-    'raw_response_item',
-    'session_configured',
-    'shutdown_complete',
-    'stream_error',
-    'thread_goal_updated',
-    'thread_name_updated',
-    'thread_rolled_back',
-    'thread_settings_applied',
-    'turn_diff',
-    'web_search_begin',
-    'web_search_end',
-  ].map((type) => `event_msg/${type}`),
+  ...`agent_reasoning_raw_content agent_reasoning_section_break background_event collab_agent_interaction_end
+    collab_close_end collab_resume_end exec_command_begin image_generation_end item_started mcp_tool_call_begin
+    patch_apply_begin plan_update raw_response_item session_configured shutdown_complete stream_error
+    thread_goal_updated thread_name_updated thread_rolled_back thread_settings_applied turn_diff
+    web_search_begin web_search_end`
+    .split(/\s+/)
+    .map((type) => `event_msg/${type}`),
 ]);
 
 /** Notices for people. The others are for operators: the instructions and the surroundings that Codex sent to the model. */
@@ -122,7 +103,7 @@ export class AsideWriter {
 
   addUserMessage({ id, timestamp, parts }: UserMessage, kind: UserTextKind): void {
     const content = textOfParts(parts);
-    const attachments = parts.flatMap(attachmentOf);
+    const attachments = parts.flatMap((part) => (part.type === 'text' ? [] : [attachment(part)]));
     if (content.trim() === '' && attachments.length === 0) return;
     this.#isCompacted &&= kind !== 'prompt';
     if (kind === 'prompt') {
@@ -211,7 +192,7 @@ export class AsideWriter {
   /** Keeps content of an unknown type unchanged (D49). */
   addUnknown(id: string, sourceType: string, value: Json, at: string): void {
     const base = blockBase(id, this.#conversationId, at);
-    this.#shared.writer.upsert(unknownBlock(base, sourceType, value, this.#shared.diagnostics));
+    this.#shared.writer.upsert(unknownBlock(base, sourceType, value, this.#shared.writer));
   }
 
   #notice(
@@ -227,10 +208,6 @@ const REVIEW: ReadonlySet<string> = new Set(['event_msg/entered_review_mode', 'e
 
 function machinery(kind: UserTextKind): { readonly machinery?: true } {
   return FOR_PEOPLE.has(kind) ? {} : { machinery: true };
-}
-
-function attachmentOf(part: Part): readonly Attachment[] {
-  return part.type === 'text' ? [] : [attachment(part)];
 }
 
 /** The text of a message between agents without its header, and whether it is the agent's last one. */

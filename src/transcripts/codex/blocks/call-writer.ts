@@ -1,6 +1,8 @@
 /** Writes the calls of one thread: those of the model with their results, and those that a script of the model made. */
+
 import type { BlockMessage } from '../../../conversation/blocks.ts';
 import { MAIN_CONVERSATION } from '../../../conversation/events.ts';
+import { present } from '../../../conversation/same-value.ts';
 import { blockBase, resultBlock } from '../../block-base.ts';
 import { asList, asName, asObject, asText, type Json } from '../../json-access.ts';
 import { mediaIn, type Part, textOfParts } from '../items/content.ts';
@@ -15,7 +17,7 @@ import {
   receivers,
 } from '../items/items.ts';
 import { isOutput, isRunning, type ModelCall, partsOfOutput, resultOf, waitedStates } from '../items/tool-calls.ts';
-import type { Shared } from './shared.ts';
+import type { Shared } from './agents.ts';
 
 const SPAWN = 'spawn_agent';
 
@@ -68,8 +70,7 @@ export class CallWriter {
       type: 'tool_use',
       toolUseId,
       toolName: call.toolName,
-      ...(call.input !== undefined && { input: call.input }),
-      ...(call.inputText !== undefined && { inputText: call.inputText }),
+      ...present({ input: call.input, inputText: call.inputText }),
     });
   }
 
@@ -82,13 +83,14 @@ export class CallWriter {
     const toolUseId = known?.toolUseId ?? this.#shared.writer.latestCallId(this.#conversationId, callId);
     const call: Call = known ?? { toolUseId, toolName: '', parts: [], outputs: 0 };
     if (++call.outputs > MAX_OUTPUTS) {
-      this.#shared.diagnostics.problem('repeated-line', callId);
+      this.#shared.writer.diagnostics.problem('repeated-line', callId);
       return true;
     }
     call.parts = [...call.parts, ...partsOfOutput(item)];
     const result = resultOf(call.parts, { toolName: call.toolName, item: call.item, hasItems: this.#hasItems });
     if (call.item === undefined && isRunning(result.output)) this.#yielded.set(callId, call);
-    if (call.toolName === 'wait_agent') this.#endWaited(result.output, at);
+    // Older files have no item that reports the agents that ended.
+    if (call.toolName === 'wait_agent') this.#endAgents(waitedStates(result.output), at);
     this.#write(call, result, at);
     if (this.#open.delete(callId)) this.#returned.set(callId, call);
     return true;
@@ -110,7 +112,7 @@ export class CallWriter {
   addSearch(id: string, item: Json, message: BlockMessage, at: string): void {
     const query = asText(item.query);
     const action = asObject(item.action) ?? (query === undefined ? {} : { query });
-    const input = this.#shared.diagnostics.kept(action, id);
+    const input = this.#shared.writer.diagnostics.kept(action, id);
     this.#addProvided(id, 'web_search', input, message, at);
   }
 
@@ -186,15 +188,11 @@ export class CallWriter {
       const description = asName(asObject(asList(item.receiver_agents)[0])?.agent_nickname);
       agents.link(toolUseId, threadId, at, description === undefined ? {} : { description });
     }
-    for (const [thread, status] of agentStates(item)) {
-      const end = agentOutcome(status);
-      if (end) agents.end(thread, end, at);
-    }
+    this.#endAgents(agentStates(item), at);
   }
 
-  /** The output of `wait_agent` reports agents that ended; older files have no item that does. */
-  #endWaited(text: string, at: string): void {
-    for (const [thread, status] of waitedStates(text)) {
+  #endAgents(states: readonly (readonly [thread: string, status: unknown])[], at: string): void {
+    for (const [thread, status] of states) {
       const end = agentOutcome(status);
       if (end) this.#shared.agents.end(thread, end, at);
     }

@@ -8,17 +8,14 @@ import type { Usage } from '../../../core/log/usage.ts';
 import type { BlockWriter, EndReason } from '../../block-writer.ts';
 import { asMilliseconds, asName, asObject, asText, type Json } from '../../json-access.ts';
 import { partsOf, reasoningTexts, thoughtTexts } from '../items/content.ts';
-import { itemOfEvent } from '../items/events.ts';
-import { isOfCall, itemType } from '../items/items.ts';
-import { Prompts } from '../items/prompts.ts';
+import { isOfCall, itemOfEvent, itemType } from '../items/items.ts';
+import { contentKinds, Prompts } from '../items/prompts.ts';
 import { modelCall } from '../items/tool-calls.ts';
 import { sameTokens, usageOf } from '../items/usage.ts';
-import { contentKinds } from '../items/user-text.ts';
-import type { RolloutLine } from '../rollouts/rollout-line.ts';
-import type { RolloutMeta } from '../rollouts/rollout-meta.ts';
+import type { RolloutLine, RolloutMeta } from '../rollouts/rollout-line.ts';
+import type { Shared } from './agents.ts';
 import { AsideWriter } from './asides.ts';
 import { CallWriter } from './call-writer.ts';
-import type { Shared } from './shared.ts';
 
 export class CodexThread {
   readonly conversationId: string;

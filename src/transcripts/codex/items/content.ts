@@ -47,13 +47,14 @@ export function mediaIn(parts: readonly Part[]): readonly Part[] | undefined {
 }
 
 /** The texts of a summary of reasoning, or of the reasoning itself. */
-export function reasoningTexts(item: Json): readonly string[] {
-  const summary = asList(item.summary).flatMap((part) => asText(asObject(part)?.text) ?? []);
-  return summary.length > 0 ? summary : asList(item.content).flatMap((part) => asText(asObject(part)?.text) ?? []);
+export function reasoningTexts({ summary, content }: Json): readonly string[] {
+  const texts = (parts: unknown): readonly string[] =>
+    asList(parts).flatMap((part) => asText(asObject(part)?.text) ?? []);
+  return texts(summary).length > 0 ? texts(summary) : texts(content);
 }
 
 /** The texts of a thought's item. */
-export function thoughtTexts(item: Json): readonly string[] {
-  const summary = asList(item.summary_text).flatMap((text) => asText(text) ?? []);
-  return summary.length > 0 ? summary : asList(item.raw_content).flatMap((text) => asText(text) ?? []);
+export function thoughtTexts({ summary_text, raw_content }: Json): readonly string[] {
+  const texts = (list: unknown): readonly string[] => asList(list).flatMap((text) => asText(text) ?? []);
+  return texts(summary_text).length > 0 ? texts(summary_text) : texts(raw_content);
 }

@@ -19,16 +19,10 @@ export function itemType(item: Json): string {
 }
 
 /** The types of items that a call of a tool leaves. */
-const OF_CALLS: ReadonlySet<string> = new Set([
-  'command_execution',
-  'file_change',
-  'mcp_tool_call',
-  'dynamic_tool_call',
-  'collab_agent_tool_call',
-  'collab_tool_call',
-  'image_view',
-  'sleep',
-]);
+const OF_CALLS: ReadonlySet<string> = new Set(
+  `command_execution file_change mcp_tool_call dynamic_tool_call collab_agent_tool_call collab_tool_call image_view
+  sleep`.split(/\s+/),
+);
 
 /** Whether an item belongs to a call of a tool. */
 export function isOfCall(item: Json): boolean {
@@ -204,4 +198,33 @@ export function splitWords(line: string): readonly string[] | undefined {
     } else word = (word ?? '') + letter;
   }
   return word === undefined ? words : [...words, word];
+}
+
+/** The item of an event: of `item_completed`, or of an older event that reports the same (the legacy layout); `undefined` for any other. */
+export function itemOfEvent(event: Json): Json | undefined {
+  const id = event.call_id;
+  const ofAgents = (tool: string, fields: Json): Json => ({
+    ...{ ...event, type: 'CollabAgentToolCall', id, tool, status: undefined },
+    ...fields,
+  });
+  switch (event.type) {
+    case 'item_completed':
+      return asObject(event.item);
+    case 'exec_command_end':
+      return { ...event, type: 'CommandExecution', id };
+    case 'patch_apply_end':
+      return { ...event, type: 'FileChange', id, status: event.success === false ? 'failed' : 'completed' };
+    case 'mcp_tool_call_end':
+      return { ...asObject(event.invocation), ...event, type: 'McpToolCall', id, status: undefined };
+    case 'view_image_tool_call':
+      return { ...event, type: 'ImageView', id };
+    case 'sub_agent_activity':
+      return { ...event, type: 'SubAgentActivity', id: event.event_id ?? id };
+    case 'collab_agent_spawn_end':
+      return ofAgents('spawn_agent', { receiver_thread_ids: [asName(event.new_thread_id) ?? []].flat() });
+    case 'collab_waiting_end':
+      return ofAgents('wait', { agents_states: event.statuses });
+    default:
+      return undefined;
+  }
 }

@@ -5,7 +5,7 @@
  *     main rollout ─ history_base ─▶ rollout of the parent, lines before end_ordinal_exclusive ─ history_base ─▶ …
  *          └─ subagents (parent_thread_id), flat at any depth
  */
-import type { RolloutMeta } from './rollout-meta.ts';
+import type { RolloutMeta } from './rollout-line.ts';
 
 /** A rollout, as far as it is known before it is read. */
 export interface RolloutInfo {

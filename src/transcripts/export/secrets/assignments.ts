@@ -2,10 +2,11 @@
  * Secrets that the name before them shows: `API_KEY=…`, `"token": "…"`, `--password …`, `<password>…`, `name: TOKEN, value: …`. A pattern
  * finds the words that such names end in; the name around the word and the value after it are read by hand, at a bounded cost.
  */
-import { cookiesIn } from './cookies.ts';
-import { COLOUR, type Finding } from './finding.ts';
+
+import { COLOUR, endOf, type Finding, MAX_VALUE, matchAt, trimmed } from './finding.ts';
 import { containerStrength, isTypedName, type NameStrength, nameStrength } from './secret-names.ts';
 import {
+  cookiesIn,
   isSecretValue,
   isStriking,
   isStrikingPhrase,
@@ -13,7 +14,6 @@ import {
   switchesCase,
   type ValueStyle,
 } from './secret-values.ts';
-import { endOf, MAX_VALUE, matchAt, trimmed } from './value-bounds.ts';
 
 /** A pattern that every text with such a value matches, in capitals or not. */
 export const NAME_HINT: string =

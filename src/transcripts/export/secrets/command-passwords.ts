@@ -1,5 +1,5 @@
 /** Passwords that are arguments of well-known commands. */
-import type { Place } from './finding.ts';
+import { type Place, place, places } from './finding.ts';
 
 /** How a command is given a password. */
 interface CommandOption {
@@ -74,82 +74,26 @@ export const COMMAND_PLACES: readonly Place[] = [
       'dg',
     ),
   })),
-  {
-    kind: 'command-password',
-    hint: 'login',
-    pattern: /\blogin\b[^\n|;]{0,300}?\s-p[ =]?["']?(?<secret>[^\s"'$<{-][^\s"'<{]{4,300})/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: 'mysql',
-    pattern: /\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,300}?\s-p["']?(?<secret>[^\s"'$<{]{4,200})/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: 'htpasswd',
-    pattern:
+  ...places('command-password', {
+    login: /\blogin\b[^\n|;]{0,300}?\s-p[ =]?["']?(?<secret>[^\s"'$<{-][^\s"'<{]{4,300})/dg,
+    mysql: /\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,300}?\s-p["']?(?<secret>[^\s"'$<{]{4,200})/dg,
+    htpasswd:
       /\bhtpasswd\s{1,4}-\w{0,6}b\w{0,6}\s{1,4}\S{1,200}\s{1,4}\S{1,100}\s{1,4}["']?(?<secret>[^\s"'$<{]{4,200})/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: 'chpasswd',
-    pattern: /\becho\s{1,4}["']?[\w.-]{1,40}:(?<secret>[^\s"'$<{]{4,200})["']?\s{0,4}\|[^\n]{0,40}chpasswd/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: ' pass:',
-    pattern: /\s-pass(?:in|out)?\s{1,4}["']?pass:(?<secret>[^\s"'$<{]{3,200})/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: 'secret',
-    pattern:
+    chpasswd: /\becho\s{1,4}["']?[\w.-]{1,40}:(?<secret>[^\s"'$<{]{4,200})["']?\s{0,4}\|[^\n]{0,40}chpasswd/dg,
+    ' pass:': /\s-pass(?:in|out)?\s{1,4}["']?pass:(?<secret>[^\s"'$<{]{3,200})/dg,
+    secret:
       /\bsecrets? (?:set|put|create|add)\b[^\n]{0,300}?(?:--body|-b|--value|--secret-string)[ =]{1,2}["']?(?<secret>[^\s"'$<{]{6,4000})/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: '--from-literal',
-    pattern: /--from-literal[= ]["']?[\w.-]{1,100}=(?<secret>[^\s"'$<{]{4,4000})/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: 'netlify',
-    pattern: /\bnetlify\b[^\n]{0,200}?--auth[ =](?<secret>[\w-]{20,100})/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: 'http',
-    pattern:
-      /\bhttps?[ ][^\n]{0,200}?(?:^|\s)(?:-a|--auth)[ =](?:[\w.@-]{1,60}:)?(?<secret>[^\s"'$<{:-][^\s"'<{:]{5,400})/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: 'ConvertTo-SecureString',
-    pattern: /\bConvertTo-SecureString\s{1,4}(?:-String\s{1,4})?["'](?<secret>[^"'$\n]{3,300})["']/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: ' --',
-    pattern:
+    '--from-literal': /--from-literal[= ]["']?[\w.-]{1,100}=(?<secret>[^\s"'$<{]{4,4000})/dg,
+    netlify: /\bnetlify\b[^\n]{0,200}?--auth[ =](?<secret>[\w-]{20,100})/dg,
+    http: /\bhttps?[ ][^\n]{0,200}?(?:^|\s)(?:-a|--auth)[ =](?:[\w.@-]{1,60}:)?(?<secret>[^\s"'$<{:-][^\s"'<{:]{5,400})/dg,
+    'ConvertTo-SecureString': /\bConvertTo-SecureString\s{1,4}(?:-String\s{1,4})?["'](?<secret>[^"'$\n]{3,300})["']/dg,
+    ' --':
       /\b(?:echo|printf)\s{1,4}(?:-n\s{1,4})?["']?(?<secret>[^\s"'$<{|-][^\s"'<{|]{3,4000})["']?\s{0,4}\|[^\n|]{0,200}--(?:password-stdin|with-token)/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: 'sudo',
-    pattern:
-      /\b(?:echo|printf)\s{1,4}(?:-n\s{1,4})?["']?(?<secret>[^\s"'$<{|-][^\s"'<{|]{3,200})["']?\s{0,4}\|\s{0,4}sudo\s[^\n|]{0,80}?(?:-\w{0,4}S|--stdin)\b/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: 'AUTH ',
-    pattern:
+    sudo: /\b(?:echo|printf)\s{1,4}(?:-n\s{1,4})?["']?(?<secret>[^\s"'$<{|-][^\s"'<{|]{3,200})["']?\s{0,4}\|\s{0,4}sudo\s[^\n|]{0,80}?(?:-\w{0,4}S|--stdin)\b/dg,
+    'AUTH ':
       /(?:^|> ?)AUTH[ ]{1,4}(?:[\w.-]{1,60}[ ]{1,4})?["']?(?<secret>(?=[^\s"']{0,200}[0-9])[^\s"'$<{]{6,400})["']?[ ]{0,4}\r?$/dgm,
-  },
-  {
-    kind: 'command-password',
-    hint: 'SETUSER',
-    pattern: /\bSETUSER\s{1,4}\S{1,100}(?:\s{1,4}[^\s>]{1,100}){0,20}\s{1,4}>(?<secret>[^\s"'$<{]{4,400})/dg,
-  },
+    SETUSER: /\bSETUSER\s{1,4}\S{1,100}(?:\s{1,4}[^\s>]{1,100}){0,20}\s{1,4}>(?<secret>[^\s"'$<{]{4,400})/dg,
+  }),
   ...PRINTING.map(({ command, hint }) => ({
     kind: 'printed-secret',
     hint,
@@ -158,5 +102,5 @@ export const COMMAND_PLACES: readonly Place[] = [
       'dg',
     ),
   })),
-  { kind: 'command-password', hint: '::add-mask::', pattern: /::add-mask::(?<secret>[^\s"'$<{]{4,4000})/dg },
+  place('command-password', '::add-mask::', /::add-mask::(?<secret>[^\s"'$<{]{4,4000})/dg),
 ];

@@ -5,7 +5,6 @@
 import type {
   BlockList,
   ConversationBlock,
-  NoticeBlock,
   SessionConversationState,
   SubagentBlock,
   SubagentState,
@@ -13,6 +12,7 @@ import type {
   ToolUseBlock,
 } from 'holdfast/conversation';
 import { describeNotice, findSubagent, pendingBlocks } from 'holdfast/conversation';
+import type { NoticeBlock } from '../../../../src/conversation/blocks.ts';
 
 /** One row. `depth` counts the subagents around it. */
 export interface Row {

@@ -1,5 +1,5 @@
-import type { TextBlock } from 'holdfast/conversation';
 import { memo } from 'react';
+import type { TextBlock } from '../../../../src/conversation/blocks.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Attachments } from '../attachments.tsx';
 import { Disclosure } from '../disclosure.tsx';

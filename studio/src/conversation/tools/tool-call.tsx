@@ -2,11 +2,11 @@ import {
   describeToolUse,
   type ToolResultBlock,
   type ToolUseBlock,
-  type ToolUseContent,
   type ToolUseKind,
   toolUseContents,
 } from 'holdfast/conversation';
 import { memo } from 'react';
+import type { ToolUseContent } from '../../../../src/conversation/tool-use-content.ts';
 import { count, duration } from '../../ui/format.ts';
 import { Icon, type IconName } from '../../ui/icon.tsx';
 import { Disclosure } from '../disclosure.tsx';

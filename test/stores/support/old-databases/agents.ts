@@ -4,15 +4,8 @@
  * The schemas are written by hand, so that an update of a schema library cannot change the hash of a prompt.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import {
-  type AnyTool,
-  definePrompt,
-  defineSlice,
-  defineTool,
-  type Prompt,
-  type ScriptedTurn,
-  type ToolContext,
-} from '../../../../src/index.ts';
+import { definePrompt, type Prompt } from '../../../../src/evaluate.ts';
+import { type AnyTool, defineSlice, defineTool, type ScriptedTurn, type ToolContext } from '../../../../src/index.ts';
 
 /** The environment outside the process, where the tools act. */
 export interface Outside {

@@ -1,15 +1,8 @@
 import { appendFileSync, copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import {
-  createAdapter,
-  type EvaluationResponse,
-  type ModelRequest,
-  openSession,
-  type Session,
-  scriptedModel,
-  textOf,
-} from '../../../../src/index.ts';
+import { createAdapter, type EvaluationResponse } from '../../../../src/evaluate.ts';
+import { type ModelRequest, openSession, type Session, scriptedModel, textOf } from '../../../../src/index.ts';
 import type { SqliteStore } from '../../../../src/sqlite.ts';
 import { openStore, temporaryDirectory } from '../temporary.ts';
 import { MAX_INLINE_LENGTH, PARAMS, SCRIPTS, steps, workPrompt } from './agents.ts';
