@@ -141,8 +141,8 @@ export const VIEW_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'A reader that reconnects to the server begins at the start',
     file: 'src/server/routes/stream-route.ts',
-    find: 'const after = last ?? (query.after as string | undefined);',
-    replace: 'const after = query.after as string | undefined;',
+    find: "const after = request.request.headers.get('last-event-id') || query.after;",
+    replace: 'const after = query.after;',
     invariant: 'D74',
     tests: ['test/server/stream.test.ts'],
   },

@@ -7,7 +7,6 @@ import { adapterStateFor } from '../core/log/composite-adapter-state.ts';
 import type { Prompt } from '../loop/define/define-prompt.ts';
 import { slicesOf } from '../loop/define/tool-slices.ts';
 import { streamEvents } from '../loop/evaluate/create-adapter.ts';
-import type { LoopSettings } from '../loop/evaluate/evaluate.ts';
 import { evaluateInSession } from '../loop/evaluate/evaluate-in-session.ts';
 import type {
   EvaluateOptions,
@@ -16,7 +15,7 @@ import type {
   RunOptions,
   RunResult,
 } from '../loop/evaluate/provider-adapter.ts';
-import { type Agent, currentEvaluation, nowOf, type Run } from '../loop/evaluate/run.ts';
+import { type Agent, currentEvaluation, type LoopSettings, nowOf, type Run } from '../loop/evaluate/run.ts';
 import { runSession } from '../loop/evaluate/run-session.ts';
 import type { Model } from '../ports/model.ts';
 import { type AnySession, openSession } from '../session/session.ts';
@@ -255,6 +254,7 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
       agent,
       maxModelRetries: 0,
       maxProviderWaitMs: Number.POSITIVE_INFINITY,
+      prices: {},
       leaseTtlMs: options.leaseTtlMs,
       maxBlockedMs: options.maxBlockedMs,
       random: Math.random,

@@ -1,25 +1,16 @@
 import type { CallState } from '../core/fold/evaluations.ts';
-import type { InputContent, InputMode } from '../core/log/events.ts';
+import type { InputContent } from '../core/log/events.ts';
 import type { TailItem } from '../core/log/tail.ts';
 import type { SessionDecisions } from '../core/views/session-decisions.ts';
 import type { QueuedInput } from '../core/views/views.ts';
-
-/** Options of `actions.send`. */
-export interface SendInputOptions {
-  /** Names the input: sending it again with the same id sends it once. A random one unless given. */
-  readonly id?: string;
-  readonly mode?: InputMode;
-  /** The name of the agent that it is for, if the server has several. */
-  readonly agent?: string;
-  readonly by?: string;
-}
+import type { SendOptions } from '../session/append/send-input.ts';
 
 /** What people can do with a conversation. Each resolves when it is in the log; the process that runs the session obeys. */
 export interface ConversationActions extends SessionDecisions {
   /** Sends a message, and sends it again with the same id when the server does not respond. */
-  send(input: string | InputContent, options?: SendInputOptions): Promise<{ readonly id: string }>;
+  send(input: string | InputContent, options?: SendOptions): Promise<{ readonly id: string }>;
   /** Sends a message that joins the running evaluation before its next request. */
-  steer(input: string | InputContent, options?: Omit<SendInputOptions, 'mode'>): Promise<{ readonly id: string }>;
+  steer(input: string | InputContent, options?: Omit<SendOptions, 'mode'>): Promise<{ readonly id: string }>;
   /** Takes a queued input back; false when it was placed already. */
   withdraw(inputId: string): Promise<boolean>;
 }

@@ -2,7 +2,8 @@ import type { CallState } from '../core/fold/evaluations.ts';
 import type { InputContent } from '../core/log/events.ts';
 import type { CallRef } from '../core/log/messages.ts';
 import type { QueuedInput } from '../core/views/views.ts';
-import type { ConversationActions, ConversationSource, SendInputOptions } from './conversation-source.ts';
+import type { SendOptions } from '../session/append/send-input.ts';
+import type { ConversationActions, ConversationSource } from './conversation-source.ts';
 import {
   act,
   type ErrorBody,
@@ -62,7 +63,7 @@ function serverActions(url: string, options: () => RequestOptions): Conversation
   /** The server accepts no field but these, and JSON leaves out what is undefined. */
   const decide = (what: string, { evaluationId, turn, callId, attempt }: CallRef, given?: object): Promise<void> =>
     post(`calls/${what}`, { evaluationId, turn, callId, attempt, ...given });
-  const send = async (input: string | InputContent, given: SendInputOptions = {}): Promise<{ readonly id: string }> => {
+  const send = async (input: string | InputContent, given: SendOptions = {}): Promise<{ readonly id: string }> => {
     const id = given.id ?? randomId();
     for (let sent = 1; ; sent++) {
       try {

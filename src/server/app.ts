@@ -43,7 +43,7 @@ async function respond(
   const body = checkBody(hasBody ? await readJsonBody(request, context.limits.maxBodyBytes) : undefined, route);
   const result = await route.handle(context, { request, params, query, body });
   if (result instanceof Response) return result;
-  return jsonResponse(result, route.response.status);
+  return jsonResponse(result ?? {}, route.response.status); // nothing to say but that it succeeded
 }
 
 function checkEncoding({ pathname }: URL): void {

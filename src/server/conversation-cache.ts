@@ -1,10 +1,13 @@
 import type { SessionConversationState } from '../conversation/blocks.ts';
+import type { ConversationEvent } from '../conversation/events.ts';
 import { createConversationState } from '../conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../conversation/reduce-conversation.ts';
 import type { SessionEvent } from '../core/log/events.ts';
+import type { TailItem } from '../core/log/tail.ts';
 import { conversationOf } from '../importers/kept/load-imported.ts';
 import type { AnySession } from '../session/session.ts';
 import { type LogConverter, logConverter } from '../transcripts/own-log.ts';
+import { afterLongTurn } from './http/long-turns.ts';
 
 interface Known {
   readonly incarnation: number;
@@ -50,7 +53,7 @@ export class ConversationCache {
         : { incarnation, converter: logConverter({ machinery: true }), seq: 0, state: createConversationState() };
     if (known.seq < seq) {
       if (summary?.source) known.state = await conversationOf(session);
-      else known.state = await continued(session, known);
+      else known.state = await foldConversation(session.events({ from: known.seq + 1 }), known);
       known.seq = seq;
     }
     this.#known.set(id, known);
@@ -60,19 +63,19 @@ export class ConversationCache {
   }
 }
 
-async function continued(session: AnySession, { converter, seq, state }: Known): Promise<SessionConversationState> {
-  let newest = state;
-  let batch: SessionEvent[] = [];
-  const flush = (): void => {
-    newest = reduceConversationEvents(
-      newest,
-      batch.flatMap((event) => converter.push(event)),
-    );
+/** Folds what a session's log, or its tail, has. */
+export async function foldConversation(
+  items: AsyncIterable<SessionEvent | TailItem>,
+  { converter, state }: Pick<Known, 'converter' | 'state'>,
+): Promise<SessionConversationState> {
+  let folded = state;
+  let batch: ConversationEvent[] = [];
+  for await (const item of items) {
+    batch.push(...converter.push(item));
+    await afterLongTurn();
+    if (batch.length < BATCH) continue;
+    folded = reduceConversationEvents(folded, batch);
     batch = [];
-  };
-  for await (const event of session.events({ from: seq + 1 })) {
-    if (batch.push(event) === BATCH) flush();
   }
-  flush();
-  return newest;
+  return reduceConversationEvents(folded, batch);
 }

@@ -1,7 +1,8 @@
 import { HoldfastError } from '../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
-import { reporter } from '../session/report-errors.ts';
+import { contextReporter } from '../session/report-errors.ts';
 import { systemClock } from '../stores/system-clock.ts';
+import { checkNumbers } from '../worker/create-worker.ts';
 import { SessionWorker } from '../worker/session-worker.ts';
 import { Access, isLoopback } from './access.ts';
 import { createApp, errorResponse } from './app.ts';
@@ -10,7 +11,7 @@ import { EventStreams } from './http/event-stream.ts';
 import { type ListenerLimits, NodeListener } from './http/node-listener.ts';
 import type { ServerContext } from './route.ts';
 import { ROUTES } from './route-table.ts';
-import { checkNumbers, checkServerOptions, defined, type ServerOptions } from './server-options.ts';
+import { checkServerOptions, defined, type ServerOptions } from './server-options.ts';
 import { SessionPool } from './session-pool.ts';
 import { StudioFiles } from './studio-files.ts';
 
@@ -217,11 +218,6 @@ function checkListen(
     );
   }
   return { port, host, limits };
-}
-
-function contextReporter(onError: ServerOptions['onError']): (error: unknown, sessionId?: string) => void {
-  if (!onError) return reporter();
-  return (error, sessionId) => reporter((each) => onError(each, sessionId === undefined ? {} : { sessionId }))(error);
 }
 
 function sum<T>(items: Iterable<T>, value: (item: T) => number): number {

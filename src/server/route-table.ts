@@ -1,24 +1,21 @@
 import { openApiOf } from './http/openapi.ts';
-import type { Route, ServerContext } from './route.ts';
+import { type Route, route, type ServerContext } from './route.ts';
 import { ACTING_ROUTES } from './routes/acting-routes.ts';
 import { BLOCK_ROUTES } from './routes/block-routes.ts';
 import { INBOX_ROUTE } from './routes/inbox-route.ts';
 import { LISTING_ROUTES } from './routes/listing-routes.ts';
-import { PROCESS_ROUTES } from './routes/process-routes.ts';
 import { RECORD_ROUTES } from './routes/record-routes.ts';
+import { ok } from './routes/schemas.ts';
 import { SESSION_ROUTES } from './routes/session-routes.ts';
 import { STREAM_ROUTE } from './routes/stream-route.ts';
 import { UI_ROUTES } from './routes/ui-routes.ts';
-import { WORKER_ROUTES } from './routes/worker-routes.ts';
 
-const DESCRIPTION: Route = {
-  method: 'GET',
-  path: '/openapi.json',
+const DESCRIPTION = route('GET /openapi.json', {
   name: 'getDescription',
   summary: 'This description',
-  response: { status: 200, description: 'An OpenAPI document', schema: { type: 'object' } },
+  response: ok('An OpenAPI document'),
   handle: (context) => openApiOf(routesOf(context)),
-};
+});
 
 /** Every route that a server may have. */
 export const ROUTES: readonly Route[] = [
@@ -29,9 +26,7 @@ export const ROUTES: readonly Route[] = [
   ...RECORD_ROUTES,
   STREAM_ROUTE,
   ...ACTING_ROUTES,
-  ...PROCESS_ROUTES,
   ...UI_ROUTES,
-  ...WORKER_ROUTES,
   DESCRIPTION,
 ];
 

@@ -28,10 +28,10 @@ export interface ServerContext {
 }
 
 /** A request whose parameters were checked. */
-export interface RouteRequest {
+export interface RouteRequest<Query = Readonly<Record<string, unknown>>> {
   readonly request: Request;
   readonly params: Readonly<Record<string, string>>;
-  readonly query: Readonly<Record<string, unknown>>;
+  readonly query: Query;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -45,6 +45,21 @@ export interface QueryParameter {
   readonly minimum?: number;
   readonly maximum?: number;
 }
+
+type QueryParameters = Readonly<Record<string, QueryParameter>>;
+
+/** What a checked query holds, by the description of its parameters. */
+type QueryOf<P extends QueryParameters> = {
+  readonly [Name in keyof P as P[Name] extends { readonly isRequired: true } ? Name : never]: ValueOf<P[Name]>;
+} & {
+  readonly [Name in keyof P as P[Name] extends { readonly isRequired: true } ? never : Name]?:
+    | ValueOf<P[Name]>
+    | undefined;
+};
+type ValueOf<P extends QueryParameter> = P extends { readonly isRepeated: true } ? readonly OneOf<P>[] : OneOf<P>;
+type OneOf<P extends QueryParameter> = P extends { readonly enum: readonly (infer Name)[] }
+  ? Name
+  : { readonly string: string; readonly integer: number; readonly boolean: boolean; readonly json: object }[P['type']];
 
 /** One route. `handle` returns the value of the JSON body, or a whole response. */
 export interface Route {
@@ -72,8 +87,35 @@ export interface Route {
   readonly handle: (context: ServerContext, request: RouteRequest) => unknown;
 }
 
+interface RouteDefinition<P extends QueryParameters> extends Omit<Route, 'method' | 'path' | 'query' | 'handle'> {
+  readonly query?: P;
+  readonly handle?: (context: ServerContext, request: RouteRequest<QueryOf<P>>) => unknown;
+  /** What it does with the session that its path names, instead of `handle`. */
+  readonly inSession?: (session: Session, request: RouteRequest<QueryOf<P>>, context: ServerContext) => unknown;
+  /** It begins the session if there is none. */
+  readonly begins?: true;
+  /** The session's runner has to know of it. */
+  readonly wakes?: true;
+}
+
+/** A route at a method and a path, such as `GET /sessions/:id`. */
+export function route<const P extends QueryParameters = Record<never, never>>(
+  at: `${Route['method']} /${string}`,
+  { handle, inSession, begins, wakes, ...description }: RouteDefinition<P>,
+): Route {
+  const [method, path] = at.split(' ') as [Route['method'], string];
+  const inItsSession: RouteDefinition<P>['handle'] = async (context, request) => {
+    const result = await withSession(context, request, (session) => inSession?.(session, request, context), {
+      begin: begins === true,
+    });
+    if (wakes) context.runners?.wake(sessionIdOf(request));
+    return result;
+  };
+  return { method, path, ...description, handle: (handle ?? inItsSession) as Route['handle'] };
+}
+
 /** The id of the session that a request names. */
-export function sessionIdOf({ params }: RouteRequest): string {
+export function sessionIdOf({ params }: Pick<RouteRequest, 'params'>): string {
   const { id = '' } = params;
   checkSessionId(id);
   return id;
@@ -82,23 +124,11 @@ export function sessionIdOf({ params }: RouteRequest): string {
 /** Runs `body` with the session that a request names. */
 export function withSession<T>(
   { pool }: ServerContext,
-  request: RouteRequest,
+  request: Pick<RouteRequest, 'params'>,
   body: (session: Session) => Promise<T> | T,
   options: { readonly begin?: boolean } = {},
 ): Promise<T> {
   return pool.use(sessionIdOf(request), options, body);
-}
-
-/** Like `withSession`, for what the session's runner has to know. */
-export async function actOn<T>(
-  context: ServerContext,
-  request: RouteRequest,
-  body: (session: Session) => Promise<T>,
-  options: { readonly begin?: boolean } = {},
-): Promise<T> {
-  const result = await withSession(context, request, body, options);
-  context.runners?.wake(sessionIdOf(request));
-  return result;
 }
 
 /** Checks the query of a request by the route's description. Unknown, repeated and malformed parameters are `INVALID_ARGUMENT`. */
@@ -159,6 +189,15 @@ export function given(fields: Readonly<Record<string, unknown>>): Record<string,
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-function invalid(why: string): HoldfastError {
+export function invalid(why: string): HoldfastError {
   return new HoldfastError('INVALID_ARGUMENT', why);
+}
+
+export function notFound(why: string): HoldfastError {
+  return new HoldfastError('CONVERSATION_NOT_FOUND', why);
+}
+
+/** A name that a request gave, as an error shows it. */
+export function quoted(name: string): string {
+  return JSON.stringify(name.slice(0, 100));
 }

@@ -4,6 +4,7 @@ import type { AgentListener } from '../loop/agent/agent.ts';
 import { type Agents, checkAgents } from '../loop/agent/choose-agent.ts';
 import type { Store } from '../ports/store.ts';
 import type { OpenSessionOptions } from '../session/session.ts';
+import { checkNumbers } from '../worker/create-worker.ts';
 
 /** A process that runs, or has run, a session's agent. */
 export interface AgentProcess {
@@ -119,20 +120,6 @@ export function checkServerOptions(options: ServerOptions): ServerLimits {
   if (basePath !== '' && !/^(?:\/[\w.~-]+)+$/.test(basePath))
     refuse(`basePath is a path such as /holdfast, not ${basePath}`);
   return checkNumbers('createServer', { ...LIMITS, ...defined(options, LIMITS) }, { pollMs: 0 });
-}
-
-/** Throws `INVALID_ARGUMENT` for a number below 1, or below the given minimum. */
-export function checkNumbers<Numbers extends Readonly<Record<string, number>>>(
-  what: string,
-  numbers: Numbers,
-  minimums: Readonly<Record<string, number>> = {},
-): Numbers {
-  for (const [name, value] of Object.entries(numbers)) {
-    const least = minimums[name] ?? 1;
-    if (!Number.isSafeInteger(value) || value < least)
-      refuse(`${name} of ${what} is a whole number of at least ${least}`);
-  }
-  return numbers;
 }
 
 /** The values of the named options that are given. */

@@ -6,7 +6,7 @@ import { systemClock } from '../stores/system-clock.ts';
 /** An open session, shared by all that use it at the same time. */
 export interface PooledSession {
   readonly session: Session;
-  /** Ends this use; the last one closes the session after a while. */
+  /** Ends this use, once; the last one closes the session after a while. */
   release(): void;
 }
 
@@ -69,7 +69,7 @@ export class SessionPool {
     try {
       const session = await entry.opening;
       if (entry === known) await session.refresh(); // it was just read otherwise
-      return { session, release: once(release) };
+      return { session, release };
     } catch (error) {
       this.#forget(entry);
       release();
@@ -140,13 +140,4 @@ export class SessionPool {
   #forget(entry: Entry): void {
     if (this.#entries.get(entry.id) === entry) this.#entries.delete(entry.id);
   }
-}
-
-function once(callback: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (isDone) return;
-    isDone = true;
-    callback();
-  };
 }

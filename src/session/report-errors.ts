@@ -22,6 +22,14 @@ export function reporter(onError: (error: unknown) => void = warn): (error: unkn
   };
 }
 
+/** The same for a process of many sessions: the handler learns which one an error is about. */
+export function contextReporter(
+  onError: ((error: unknown, context: { readonly sessionId?: string }) => void) | undefined,
+): (error: unknown, sessionId?: string) => void {
+  if (!onError) return reporter();
+  return (error, sessionId) => reporter((each) => onError(each, sessionId === undefined ? {} : { sessionId }))(error);
+}
+
 function warn(error: unknown): void {
   process.emitWarning(messageOf(error), 'HoldfastWarning');
 }

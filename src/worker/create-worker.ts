@@ -6,7 +6,7 @@ import { type Agents, checkAgents } from '../loop/agent/choose-agent.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Doorbell } from '../ports/doorbell.ts';
 import type { Store } from '../ports/store.ts';
-import { reporter } from '../session/report-errors.ts';
+import { contextReporter } from '../session/report-errors.ts';
 import { type OpenSessionOptions, openSession } from '../session/session.ts';
 import { systemClock } from '../stores/system-clock.ts';
 import { healthOf } from './health.ts';
@@ -169,28 +169,28 @@ function checkOptions(options: WorkerOptions): Settings {
   checkAgents('createWorker', options.agents);
   const { concurrency: given = {}, pollMs = 1000, maxAttempts = 5, stuckAfterMs = 600_000, drainMs = 0 } = options;
   const { worker = 10, ...others } = typeof given === 'number' ? { worker: given } : given;
-  const counts = {
-    concurrency: worker,
-    pollMs,
-    maxAttempts,
-    stuckAfterMs,
-    ...('total' in others && { total: others.total }),
-  };
-  for (const [name, value] of Object.entries(counts)) {
-    if (!Number.isSafeInteger(value) || Number(value) < 1)
-      refuse(`${name} of createWorker is a whole number of at least 1`);
-  }
+  const total = 'total' in others && { total: Number(others.total) };
+  checkNumbers('createWorker', { concurrency: worker, pollMs, maxAttempts, stuckAfterMs, ...total });
   if (!(drainMs >= 0)) refuse('drainMs of createWorker is a number of milliseconds');
   return { concurrency: { worker, ...others }, pollMs, maxAttempts, stuckAfterMs };
 }
 
-function refuse(why: string): never {
-  throw new HoldfastError('INVALID_ARGUMENT', why);
+/** Throws `INVALID_ARGUMENT` for a number below 1, or below the given minimum. */
+export function checkNumbers<Numbers extends Readonly<Record<string, number>>>(
+  what: string,
+  numbers: Numbers,
+  minimums: Readonly<Record<string, number>> = {},
+): Numbers {
+  for (const [name, value] of Object.entries(numbers)) {
+    const least = minimums[name] ?? 1;
+    if (!Number.isSafeInteger(value) || value < least)
+      refuse(`${name} of ${what} is a whole number of at least ${least}`);
+  }
+  return numbers;
 }
 
-function contextReporter(onError: WorkerOptions['onError']): (error: unknown, sessionId?: string) => void {
-  if (!onError) return reporter();
-  return (error, sessionId) => reporter((each) => onError(each, sessionId === undefined ? {} : { sessionId }))(error);
+function refuse(why: string): never {
+  throw new HoldfastError('INVALID_ARGUMENT', why);
 }
 
 function warnStuck({ sessionId, since }: { readonly sessionId: string; readonly since: string }): void {

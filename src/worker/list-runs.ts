@@ -9,7 +9,7 @@ export interface StoreRuns {
   readonly backlog: number;
   /** How many sessions have a wake-up later. */
   readonly sleeping: number;
-  /** Sessions that workers gave up on (D79): `session.resume` lets them run again. */
+  /** Sessions that workers gave up on: `session.resume` lets them run again. */
   readonly suspended: readonly {
     readonly sessionId: string;
     readonly attempts: number;

@@ -56,7 +56,7 @@ const POLL_SECONDS = 0.5;
  * started `PgBoss` of your own. The queue notifies, and one that was created here polls twice a second.
  *
  * The job holds nothing but the session's id, and its handler only rings: it ends at once, and a job that is lost, doubled or late does
- * no harm (D61).
+ * no harm.
  */
 export async function pgBossDoorbell(
   store: PostgresStore,

@@ -28,7 +28,7 @@ export interface WorkerStats {
     readonly runs: number;
     /** Calls of `run`, or of `agents`, that threw. */
     readonly failures: number;
-    /** Sessions that this worker gave up on (D79). */
+    /** Sessions that this worker gave up on. */
     readonly suspended: number;
     readonly rings: number;
     readonly searches: number;

@@ -61,6 +61,7 @@ export async function asAgent(
     agent,
     maxModelRetries: 0,
     maxProviderWaitMs: Number.POSITIVE_INFINITY,
+    prices: {},
     leaseTtlMs: undefined,
     maxBlockedMs: undefined,
     random: () => 0,

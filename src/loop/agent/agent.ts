@@ -8,7 +8,7 @@ import type { Prompt } from '../define/define-prompt.ts';
 import type { EvaluationEvent, ProviderAdapter, RunOptions } from '../evaluate/provider-adapter.ts';
 
 /**
- * A model or an agent with its own loop, bound to a prompt and to defaults (D80).
+ * A model or an agent with its own loop, bound to a prompt and to defaults.
  *
  * Contract: after a crash anywhere, the same call with the same `id` continues: what was recorded is neither sent, requested nor run
  * again. An evaluation that failed is returned, not thrown.

@@ -8,7 +8,7 @@ import { refuseImported } from '../../session/change/imported.ts';
 import type { AnySession } from '../../session/session.ts';
 import { addSlices } from '../define/tool-slices.ts';
 import type { EvaluationEvent, EvaluationResponse, RunOptions, RunResult } from '../evaluate/provider-adapter.ts';
-import { recordedAnswer, respond } from '../evaluate/respond.ts';
+import { recordedResponse, respond } from '../evaluate/respond.ts';
 import { failureOf, RUN_OPTIONS, waitingResponse } from '../evaluate/run-session.ts';
 import type { Agent, AgentListener, AgentResponse, AgentRunOptions, RunObstacle, UnfinishedRun } from './agent.ts';
 
@@ -145,7 +145,7 @@ async function responseOf<Output>(
   const isOwn = evaluation.promptNs === agent.prompt.ns && evaluation.promptKey === agent.prompt.key;
   if (evaluation.status === 'completed') {
     const { evaluationId, text, usage, turns, output } = (await (isOwn
-      ? recordedAnswer(session, agent.prompt as Agent<unknown>['prompt'], evaluation)
+      ? recordedResponse(session, agent.prompt as Agent<unknown>['prompt'], evaluation)
       : respond(session, evaluation.id))) as EvaluationResponse<Output>;
     return { status: 'completed', evaluationId, text, usage, turns, output: output as Output };
   }

@@ -8,9 +8,9 @@ import type { Prompt } from '../define/define-prompt.ts';
 import { slicesOf } from '../define/tool-slices.ts';
 import { checkPrices, type Prices } from '../request/prices.ts';
 import type { RecordProviderMetadata } from '../request/provider-metadata.ts';
-import type { LoopSettings } from './evaluate.ts';
 import { evaluateInSession } from './evaluate-in-session.ts';
 import type { EvaluateOptions, EvaluationResponse, ProviderAdapter } from './provider-adapter.ts';
+import type { LoopSettings } from './run.ts';
 import { runSession } from './run-session.ts';
 
 /** Options of `createAdapter`. */
@@ -64,7 +64,7 @@ export function createAdapter(options: AdapterOptions): ProviderAdapter {
     summaryModel: options.summaryModel ? toModel(options.summaryModel) : model,
     maxModelRetries: options.maxModelRetries ?? DEFAULT_MODEL_RETRIES,
     maxProviderWaitMs: options.maxProviderWaitMs ?? DEFAULT_PROVIDER_WAIT_MS,
-    ...(options.prices && { prices: options.prices }),
+    prices: options.prices ?? {},
     recordProviderMetadata: options.recordProviderMetadata,
     leaseTtlMs: options.leaseTtlMs,
     maxBlockedMs: options.maxBlockedMs,

@@ -3,8 +3,8 @@ import { holdLease } from '../../session/lease.ts';
 import type { AnySession } from '../../session/session.ts';
 import type { Prompt } from '../define/define-prompt.ts';
 import { checkOptions } from './check-options.ts';
-import type { LoopSettings } from './evaluate.ts';
 import type { EvaluateOptions, EvaluationResponse } from './provider-adapter.ts';
+import type { LoopSettings } from './run.ts';
 
 /**
  * Evaluates a prompt in a session: begins or resumes, runs until it ends or is suspended, and returns the response. The loop itself is loaded

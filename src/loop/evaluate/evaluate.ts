@@ -1,7 +1,8 @@
 import { type Evaluation, isOpen, openCalls, type RaisedLimits } from '../../core/fold/evaluations.ts';
 import type { NewEvent, ProviderFailure, Without } from '../../core/log/events.ts';
 import { callKey } from '../../core/log/messages.ts';
-import { type Model, ModelError } from '../../ports/model.ts';
+import { planEvaluation } from '../../core/plan/resume-plan.ts';
+import { ModelError } from '../../ports/model.ts';
 import { uniqueId } from '../../session/append/unique-id.ts';
 import type { HeldLease } from '../../session/lease.ts';
 import { thisProcess } from '../../session/process-identity.ts';
@@ -9,12 +10,13 @@ import type { AnySession } from '../../session/session.ts';
 import { PlanChanged, unlessAnyDecided } from '../calls/call-guards.ts';
 import { CallDrafts } from '../calls/call-progress.ts';
 import { ChildIndex } from '../calls/child-index.ts';
+import { runCalls } from '../calls/run-calls.ts';
 import type { Prompt } from '../define/define-prompt.ts';
 import { describeError } from '../define/tool-result.ts';
 import { addSlices } from '../define/tool-slices.ts';
+import { askModel } from '../request/ask-model.ts';
 import { DraftWriter } from '../request/draft-writer.ts';
-import type { Prices } from '../request/prices.ts';
-import type { RecordProviderMetadata } from '../request/provider-metadata.ts';
+import { finish } from '../request/finish.ts';
 import { RequestHistory } from '../request/request-history.ts';
 import { joinSharedUsage } from '../request/spending.ts';
 import { interruptLeftDraft } from '../request/stream-response.ts';
@@ -24,27 +26,12 @@ import { CancelWatch, cancelled } from './cancel-watch.ts';
 import { checkOptions } from './check-options.ts';
 import { freeEvaluationId } from './evaluation-identity.ts';
 import { findEvaluation } from './find-evaluation.ts';
-import { runToEnd } from './inner-loop.ts';
 import { insideEvaluation } from './inside-evaluation.ts';
+import { placeSteers } from './place-steers.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
-import { recordedAnswer, respond } from './respond.ts';
-import { type Agent, currentEvaluation, type Run, record } from './run.ts';
+import { recordedResponse, respond } from './respond.ts';
+import { type Agent, confirmLease, currentEvaluation, type LoopSettings, type Run, record } from './run.ts';
 import { Suspension } from './suspension.ts';
-
-/** What an adapter brings to every evaluation. */
-export interface LoopSettings {
-  readonly model: Model;
-  readonly summaryModel: Model;
-  /** Asked instead of the model, if there is one. */
-  readonly agent?: Agent;
-  readonly maxModelRetries: number;
-  readonly maxProviderWaitMs: number;
-  readonly prices?: Prices;
-  readonly recordProviderMetadata?: RecordProviderMetadata | undefined;
-  readonly leaseTtlMs: number | undefined;
-  readonly maxBlockedMs: number | undefined;
-  readonly random: () => number;
-}
 
 /** What an evaluation runs with. */
 export interface Hold {
@@ -138,7 +125,7 @@ async function evaluateConversation(
   place: Place,
 ): Promise<EvaluationResponse<unknown>> {
   const found = findEvaluation(around.session, prompt, options, place.conversationId);
-  if (found && !isOpen(found)) return recordedAnswer(around.session, prompt, found);
+  if (found && !isOpen(found)) return recordedResponse(around.session, prompt, found);
   await addSlices(around.session, prompt);
   const stop = found?.cancelRequest && cancelled(found.cancelRequest);
   if (found && stop && found.status === 'suspended' && options.resume === 'auto') {
@@ -151,19 +138,13 @@ async function evaluateConversation(
   const allowed = found?.raised ? withRaised(options, found.raised) : options;
   const run: Run = {
     ...around,
+    ...around.settings,
     aborter: around.cancels.aborterOf(evaluationId, around.aborter, { isChild: place.parent !== undefined }),
     ...(obeyed && { cancelled: obeyed }),
     prompt,
     options: allowed,
-    model: around.settings.model,
-    summaryModel: around.settings.summaryModel,
-    ...(around.settings.agent && { agent: around.settings.agent }),
     evaluationId,
     history: new RequestHistory(),
-    random: around.settings.random,
-    maxModelRetries: around.settings.maxModelRetries,
-    maxProviderWaitMs: around.settings.maxProviderWaitMs,
-    prices: around.settings.prices ?? {},
     recordProviderMetadata:
       options.recordProviderMetadata ??
       place.parent?.run.recordProviderMetadata ??
@@ -228,7 +209,42 @@ async function carryOut(run: Run): Promise<EvaluationResponse<unknown>> {
     }
   }
   const evaluation = run.session.state.record.evaluations.get(run.evaluationId);
-  return evaluation ? recordedAnswer(run.session, run.prompt, evaluation) : respond(run.session, run.evaluationId);
+  return evaluation ? recordedResponse(run.session, run.prompt, evaluation) : respond(run.session, run.evaluationId);
+}
+
+/** The inner loop: plans by the log what is left, does it and records it, until nothing is left. */
+async function runToEnd(run: Run): Promise<void> {
+  if (run.agent) {
+    await confirmLease(run);
+    await run.agent.prepare(run);
+  }
+  if (run.cancelled) throw run.cancelled;
+  for (;;) {
+    run.aborter.check();
+    const plan = planEvaluation(currentEvaluation(run));
+    switch (plan.do) {
+      case 'nothing':
+        return;
+      case 'call-model':
+        if (await placeSteers(run)) break;
+        if (run.agent) await askAgent(run, run.agent, plan.turn);
+        else await askModel(run, plan.turn);
+        break;
+      case 'run-calls':
+        await (run.agent ? run.agent.runCalls(run, plan.calls) : runCalls(run, plan.calls));
+        break;
+      case 'finish':
+        await finish(run);
+        break;
+      default:
+        plan satisfies never;
+    }
+  }
+}
+
+async function askAgent(run: Run, agent: Agent, turn: number): Promise<void> {
+  await confirmLease(run);
+  await agent.ask(run, turn);
 }
 
 /** Records a suspension and returns its response. Returns undefined when a person has decided about one of its calls: the loop plans again. */
@@ -253,8 +269,8 @@ async function suspend(run: Run, suspension: Suspension): Promise<EvaluationResp
   const { cancelRequest } = currentEvaluation(run);
   const stop = cancelRequest && cancelled(cancelRequest);
   const wakes = until !== undefined && { wakeAt: until };
-  const told = stop ? { reason: stop.reason, message: stop.message, pending } : { ...why, ...wakes };
-  return respond(run.session, evaluationId, { status: 'suspended', ...told });
+  const shown = stop ? { reason: stop.reason, message: stop.message, pending } : { ...why, ...wakes };
+  return respond(run.session, evaluationId, { status: 'suspended', ...shown });
 }
 
 /** Which provider failed; nothing for an agent with a loop of its own, which asks providers itself. */

@@ -15,11 +15,12 @@ import type { AnySession } from '../../session/session.ts';
 import { PlanChanged } from '../calls/call-guards.ts';
 import type { Prompt } from '../define/define-prompt.ts';
 import { checkOptions, EVALUATE_OPTIONS } from './check-options.ts';
-import type { Hold, LoopSettings } from './evaluate.ts';
+import type { Hold } from './evaluate.ts';
 import { waitOf } from './evaluate-in-session.ts';
 import { isInsideEvaluation } from './inside-evaluation.ts';
 import type { EvaluationResponse, RunOptions, RunResult } from './provider-adapter.ts';
 import { respond } from './respond.ts';
+import type { LoopSettings } from './run.ts';
 
 /**
  * Does what a session has left, under one lease (D61). Nothing that is appended while it runs is missed:
@@ -209,8 +210,8 @@ async function begin(
 ): Promise<EvaluationResponse<unknown>> {
   const { input, continues, supersedes } = step;
   // External content is loaded: the session stores it again, for the message.
-  const [said] = await hold.session.resolve([{ content: input.content } as UserMessage]);
-  const content = (said as UserMessage).content;
+  const [message] = await hold.session.resolve([{ content: input.content } as UserMessage]);
+  const content = (message as UserMessage).content;
   return evaluateUnderLease(
     hold,
     prompt,

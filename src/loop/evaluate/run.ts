@@ -24,33 +24,39 @@ import type { Aborter } from './aborter.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
 import type { Suspension } from './suspension.ts';
 
+/** What an adapter brings to every evaluation. */
+export interface LoopSettings {
+  readonly model: Model;
+  /** Makes the summaries that history managers request. */
+  readonly summaryModel: Model;
+  /** Asked instead of the model, if there is one. */
+  readonly agent?: Agent;
+  readonly maxModelRetries: number;
+  /** A provider that asks for a longer pause suspends the evaluation until then. */
+  readonly maxProviderWaitMs: number;
+  readonly prices: Prices;
+  readonly recordProviderMetadata?: RecordProviderMetadata | undefined;
+  readonly leaseTtlMs: number | undefined;
+  readonly maxBlockedMs: number | undefined;
+  readonly random: () => number;
+}
+
 /** One evaluation while this process runs it. Everything that must outlive the process is in the log, nothing of it is here. */
-export interface Run {
+export interface Run extends Omit<LoopSettings, 'leaseTtlMs' | 'maxBlockedMs'> {
   readonly session: AnySession;
   readonly prompt: Prompt<unknown>;
-  readonly model: Model;
-  /** Makes the summaries that history managers request (D56). */
-  readonly summaryModel: Model;
-  readonly agent?: Agent;
   readonly evaluationId: string;
   readonly options: EvaluateOptions;
   readonly aborter: Aborter;
-  /** A request to cancel that was appended while no process ran the evaluation: obeyed once leftovers of an earlier process have ended (D73). */
+  /** A request to cancel that was appended while no process ran the evaluation: obeyed once leftovers of an earlier process have ended. */
   readonly cancelled?: Suspension;
   readonly fence: number;
   /** The lease's own check; effects await `confirmLease`. */
   readonly ensureLease: () => Promise<void> | undefined;
   readonly history: RequestHistory;
-  readonly random: () => number;
-  readonly maxModelRetries: number;
-  /** A provider that asks for a longer pause suspends the evaluation until then (D78). */
-  readonly maxProviderWaitMs: number;
-  /** The adapter's prices. */
-  readonly prices: Prices;
-  readonly recordProviderMetadata?: RecordProviderMetadata | undefined;
   /** Calls whose start this process recorded and that have not run yet: their start is not a trace of an earlier process. */
   readonly startedHere: Map<string, Prepared>;
-  /** The event of the resume, until an append has taken it; shared by the runs of an agent's conversations (D68). */
+  /** The event of the resume, until an append has taken it; shared by the runs of an agent's conversations. */
   readonly resumption: { event: Without<EvaluationResumed, 'seq' | 'at'> | undefined };
   /** Emits an event to `onEvent`, if there is one. */
   readonly emit: ((event: EvaluationEvent) => void) | undefined;
@@ -65,11 +71,11 @@ export interface Run {
   draft: Draft | undefined;
   /** Takes work that the next step does not await; the evaluation's end does. */
   readonly background: (work: Promise<void> | undefined) => void;
-  /** The run whose call started this child: its budget holds here, too (D52). */
+  /** The run whose call started this child: its budget holds here, too. */
   readonly parent?: Run;
   /** The child conversations in the log, by their calls. */
   readonly children: ChildIndex;
-  /** Runs a child conversation under the same lease (D52), until its call ends. */
+  /** Runs a child conversation under the same lease, until its call ends. */
   readonly child: (
     run: Run,
     call: CallRef,
@@ -80,7 +86,7 @@ export interface Run {
 }
 
 /**
- * An agent with a loop of its own, which the loop asks instead of a model (D57).
+ * An agent with a loop of its own, which the loop asks instead of a model.
  *
  * Contract: the loop calls `prepare` first, under the session's lease: it ends what an earlier process left running and records what
  * only the agent's own record has. `ask` continues the evaluation and records responses, calls and results as they happen; when it
@@ -94,7 +100,7 @@ export interface Agent {
 }
 
 /**
- * Called right before each effect: a process that was stopped, or whose clock was set, renews its lease first (D76). Throws, and
+ * Called right before each effect: a process that was stopped, or whose clock was set, renews its lease first. Throws, and
  * stops the run, when another process holds the lease or it cannot be renewed. Returns undefined while there is time left.
  */
 export function confirmLease(run: Run): Promise<void> | undefined {
@@ -120,7 +126,7 @@ type Recorded = readonly Without<NewEvent, 'at'>[];
 /**
  * Appends under the run's lease. An append that fails stops the run, even if a caller catches the error: what cannot be recorded must
  * not be acted on. Two errors do not stop it: an event that a log cannot hold, and a plan that a person's decision has changed. The
- * first append of a resume also records the resume (D68).
+ * first append of a resume also records the resume.
  */
 export async function record(
   run: Run,
@@ -163,7 +169,7 @@ async function lostLease({ session, fence }: Run): Promise<HoldfastError | undef
   return lease?.fence === fence ? undefined : leaseLost(session.id);
 }
 
-/** A result at the next free place: erasing a message records results of its calls, also while others of them run (D58). */
+/** A result at the next free place: erasing a message records results of its calls, also while others of them run. */
 function movedResult(run: Run, events: Recorded): Recorded | undefined {
   const at = events.findLastIndex((event) => event.type === 'message/recorded');
   const last = events[at] as Without<MessageRecorded, 'at'> | undefined;

@@ -1,7 +1,7 @@
 import type { ReachedLimit, SuspendReason, UnreconciledCall } from '../../core/log/events.ts';
 import type { CallRef } from '../../core/log/messages.ts';
 
-/** Thrown inside the loop to suspend the evaluation, so that a later call resumes it (D13). Never leaves the loop. */
+/** Thrown inside the loop to suspend the evaluation, so that a later call resumes it. Never leaves the loop. */
 export class Suspension extends Error {
   readonly reason: SuspendReason;
   /**
@@ -9,7 +9,7 @@ export class Suspension extends Error {
    * Undefined for every other reason.
    */
   readonly pending: readonly CallRef[] | undefined;
-  /** ISO time at which the evaluation continues by itself (D78). */
+  /** ISO time at which the evaluation continues by itself. */
   readonly until: string | undefined;
   /** Calls that wait for a time: a person may settle them meanwhile. */
   readonly timed: readonly CallRef[];

@@ -11,32 +11,20 @@ import type {
 } from '../../core/views/session-decisions.ts';
 import { refuseUnknownAgent } from '../../loop/agent/choose-agent.ts';
 import type { SendOptions } from '../../session/append/send-input.ts';
+import type { Session } from '../../session/session.ts';
 import { type ForkRequest, forkAtBlock } from '../fork-at-block.ts';
+import { HttpError } from '../http/http-error.ts';
 import type { JsonSchema } from '../http/json-schema.ts';
-import { actOn, given, type Route, type RouteRequest, type ServerContext, sessionIdOf, withSession } from '../route.ts';
-import { BY, bodyOf, COUNT, DONE, NAME, resultOf, TEXT } from './schemas.ts';
+import { given, invalid, type Route, route, sessionIdOf } from '../route.ts';
+import { BY, bodyOf, COUNT, NAME, ok, TEXT } from './schemas.ts';
 
-const CALL: Readonly<Record<string, JsonSchema>> = {
-  evaluationId: NAME,
-  turn: COUNT,
-  callId: NAME,
-  attempt: COUNT,
-};
-const CALL_FIELDS = ['evaluationId', 'turn', 'callId'] as const;
 const INPUT: JsonSchema = { anyOf: [NAME, { type: 'array', items: { type: 'object' } }] };
 const LIMIT: JsonSchema = { type: 'number', minimum: 0 };
-
-const ACCEPTED = {
-  status: 202,
-  description: 'It is in the log; the process that runs the session obeys',
-  schema: DONE,
-} as const;
+const ACCEPTED = { ...ok('It is in the log; the process that runs the session obeys'), status: 202 };
 
 /** Routes that change one session. Each appends to its log. */
 export const ACTING_ROUTES: readonly Route[] = [
-  {
-    method: 'POST',
-    path: '/sessions/:id/inputs',
+  route('POST /sessions/:id/inputs', {
     name: 'sendInput',
     summary: 'Sends an input; begins the session if there is none',
     body: {
@@ -46,65 +34,48 @@ export const ACTING_ROUTES: readonly Route[] = [
       ),
     },
     response: {
+      ...ok(
+        'The input as it is queued; the same id again returns the first',
+        { id: TEXT, seq: COUNT, mode: TEXT, status: TEXT, waitsFor: TEXT },
+        ['waitsFor'],
+      ),
       status: 202,
-      description: 'The input as it is queued; the same id again returns the first',
-      schema: resultOf({ id: TEXT, seq: COUNT, mode: TEXT, status: TEXT, waitsFor: TEXT }, ['waitsFor']),
     },
     errors: [409],
-    handle: (context, request) => {
-      const { input, ...options } = request.body;
-      refuseUnknownAgent(context.agents, options.agent as string | undefined);
-      return actOn(
-        context,
-        request,
-        (session) => session.send(input as string | InputContent, options as SendOptions),
-        {
-          begin: true,
-        },
-      );
+    begins: true,
+    wakes: true,
+    inSession: (session, { body }, { agents }) => {
+      const { input, ...options } = body as { readonly input?: string | InputContent } & SendOptions;
+      refuseUnknownAgent(agents, options.agent);
+      return session.send(input ?? '', options);
     },
-  },
-  {
-    method: 'DELETE',
-    path: '/sessions/:id/inputs/:inputId',
+  }),
+  route('DELETE /sessions/:id/inputs/:inputId', {
     name: 'withdrawInput',
     summary: 'Takes a queued input back',
-    response: {
-      status: 200,
-      description: 'withdrawn is false when the input was placed already',
-      schema: resultOf({ withdrawn: { type: 'boolean' } }),
-    },
-    handle: (context, request) =>
-      withSession(context, request, async (session) => ({
-        withdrawn: await session.withdraw(request.params.inputId ?? ''),
-      })),
-  },
-  {
-    method: 'POST',
-    path: '/sessions/:id/cancel',
+    response: ok('withdrawn is false when the input was placed already', { withdrawn: { type: 'boolean' } }),
+    inSession: async (session, { params }) => ({ withdrawn: await session.withdraw(params.inputId ?? '') }),
+  }),
+  route('POST /sessions/:id/cancel', {
     name: 'cancel',
     summary: 'Stops an evaluation; the newest open one unless one is named',
     body: { schema: bodyOf({ evaluationId: NAME, reason: TEXT, by: BY }), isOptional: true },
     response: ACCEPTED,
-    handle: (context, request) =>
-      actOn(context, request, (session) => done(session.cancel(request.body as CancelOptions))),
-  },
-  {
-    method: 'POST',
-    path: '/sessions/:id/stop',
+    wakes: true,
+    inSession: (session, { body }) => session.cancel(body as CancelOptions),
+  }),
+  route('POST /sessions/:id/stop', {
     name: 'stop',
     summary: 'The stop button of a chat: withdraws what is queued and cancels what runs',
     body: { schema: bodyOf({ by: BY }), isOptional: true },
     response: {
+      ...ok('What was stopped', { cancelled: { type: 'boolean' }, withdrawn: { type: 'array', items: TEXT } }),
       status: 202,
-      description: 'What was stopped',
-      schema: resultOf({ cancelled: { type: 'boolean' }, withdrawn: { type: 'array', items: TEXT } }),
     },
-    handle: (context, request) => actOn(context, request, (session) => session.stop(request.body as DecisionOptions)),
-  },
-  {
-    method: 'POST',
-    path: '/sessions/:id/resume',
+    wakes: true,
+    inSession: (session, { body }) => session.stop(body as DecisionOptions),
+  }),
+  route('POST /sessions/:id/resume', {
     name: 'resume',
     summary:
       'Continues a suspended evaluation, with higher limits if some are given, or a session that workers gave up on',
@@ -120,71 +91,34 @@ export const ACTING_ROUTES: readonly Route[] = [
       isOptional: true,
     },
     response: ACCEPTED,
-    handle: (context, request) =>
-      actOn(context, request, (session) => done(session.resume(request.body as ResumeOptions))),
-  },
-  {
-    method: 'POST',
-    path: '/sessions/:id/abandon',
+    wakes: true,
+    inSession: (session, { body }) => session.resume(body as ResumeOptions),
+  }),
+  route('POST /sessions/:id/abandon', {
     name: 'abandon',
     summary: 'Gives up an evaluation that is suspended or has failed',
     body: { schema: bodyOf({ evaluationId: NAME, reason: TEXT, by: BY }), isOptional: true },
-    response: { status: 200, description: 'It is abandoned', schema: DONE },
+    response: ok('It is abandoned'),
     errors: [409],
-    handle: (context, request) =>
-      actOn(context, request, (session) => done(session.abandon(request.body as AbandonOptions))),
-  },
-  {
-    method: 'POST',
-    path: '/sessions/:id/calls/approve',
-    name: 'approveCall',
-    summary: 'Lets a call run, with other arguments if some are given',
-    body: { schema: bodyOf({ ...CALL, by: BY, note: TEXT, arguments: {} }, CALL_FIELDS) },
-    response: ACCEPTED,
-    errors: [409],
-    handle: (context, request) =>
-      actOn(context, request, (session) => {
-        const { call, rest } = splitCall(request.body);
-        return done(session.approve(call, rest as ApproveOptions));
-      }),
-  },
-  {
-    method: 'POST',
-    path: '/sessions/:id/calls/deny',
-    name: 'denyCall',
-    summary: 'Denies a call; the model receives the reason',
-    body: { schema: bodyOf({ ...CALL, reason: TEXT, by: BY }, CALL_FIELDS) },
-    response: ACCEPTED,
-    errors: [409],
-    handle: (context, request) =>
-      actOn(context, request, (session) => {
-        const { call, rest } = splitCall(request.body);
-        return done(session.deny(call, rest as DenyOptions));
-      }),
-  },
-  {
-    method: 'POST',
-    path: '/sessions/:id/calls/settle',
-    name: 'settleCall',
-    summary: 'Settles a call whose outcome is unknown: its result, or that it may run again',
-    body: {
-      schema: bodyOf(
-        { ...CALL, result: {}, isError: { type: 'boolean' }, rerun: { type: 'boolean' }, by: BY },
-        CALL_FIELDS,
-      ),
-    },
-    response: ACCEPTED,
-    errors: [409],
-    handle: (context, request) =>
-      actOn(context, request, (session) => {
-        const { call, rest } = splitCall(request.body);
-        const { by, ...how } = rest as DecisionOptions;
-        return done(session.settle(call, how as Settlement, given({ by })));
-      }),
-  },
-  {
-    method: 'POST',
-    path: '/sessions/:id/fork',
+    wakes: true,
+    inSession: (session, { body }) => session.abandon(body as AbandonOptions),
+  }),
+  decision(
+    'approve',
+    'Lets a call run, with other arguments if some are given',
+    { note: TEXT, arguments: {} },
+    (session, call, options) => session.approve(call, options as ApproveOptions),
+  ),
+  decision('deny', 'Denies a call; the model receives the reason', { reason: TEXT }, (session, call, options) =>
+    session.deny(call, options as DenyOptions),
+  ),
+  decision(
+    'settle',
+    'Settles a call whose outcome is unknown: its result, or that it may run again',
+    { result: {}, isError: { type: 'boolean' }, rerun: { type: 'boolean' } },
+    (session, call, { by, ...how }: DecisionOptions) => session.settle(call, how as Settlement, given({ by })),
+  ),
+  route('POST /sessions/:id/fork', {
     name: 'forkSession',
     summary:
       'Copies a session, up to an event or a block if one is named, and sends an input to the copy if one is given',
@@ -195,77 +129,79 @@ export const ACTING_ROUTES: readonly Route[] = [
       }),
       isOptional: true,
     },
-    response: { status: 201, description: 'The new session', schema: resultOf({ id: TEXT, seq: COUNT }) },
+    response: { ...ok('The new session', { id: TEXT, seq: COUNT }), status: 201 },
     errors: [409],
-    handle: (context, request) =>
-      withSession(context, request, async (session) => {
-        const fork = await forkAtBlock(session, request.body as ForkRequest);
-        context.runners?.wake(fork.id);
-        return fork;
-      }),
-  },
-  {
-    method: 'PATCH',
-    path: '/sessions/:id',
+    inSession: async (session, { body }, { runners }) => {
+      const fork = await forkAtBlock(session, body as ForkRequest);
+      runners?.wake(fork.id);
+      return fork;
+    },
+  }),
+  route('PATCH /sessions/:id', {
     name: 'describeSession',
     summary: 'Sets title and tags, merges metadata; begins the session if there is none',
     body: {
       schema: bodyOf({ title: TEXT, tags: { type: 'array', items: TEXT }, metadata: { type: 'object' } }),
     },
-    response: { status: 200, description: 'The summary', schema: resultOf({ summary: { type: 'object' } }) },
-    handle: (context, request) =>
-      withSession(
-        context,
-        request,
-        async (session) => {
-          if (Object.keys(request.body).length === 0) throw invalid('give a title, tags or metadata');
-          await session.describe(request.body);
-          return { summary: session.summary };
-        },
-        { begin: true },
-      ),
-  },
-  {
-    method: 'DELETE',
-    path: '/sessions/:id/messages/:messageId',
+    response: ok('The summary', { summary: { type: 'object' } }),
+    begins: true,
+    inSession: async (session, { body }) => {
+      if (Object.keys(body).length === 0) throw invalid('give a title, tags or metadata');
+      await session.describe(body);
+      return { summary: session.summary };
+    },
+  }),
+  route('DELETE /sessions/:id/messages/:messageId', {
     name: 'eraseMessage',
     summary: 'Removes the content of a message; its place stays',
     body: { schema: bodyOf({ reason: TEXT }), isOptional: true },
-    response: { status: 200, description: 'It is erased', schema: DONE },
+    response: ok('It is erased'),
     errors: [409],
-    handle: (context, request) =>
-      withSession(context, request, (session) => {
-        const { reason } = request.body as { readonly reason?: string };
-        return done(session.eraseMessage(request.params.messageId ?? '', reason));
-      }),
-  },
-  {
-    method: 'DELETE',
-    path: '/sessions/:id',
+    inSession: (session, { params, body }) =>
+      session.eraseMessage(params.messageId ?? '', (body as { readonly reason?: string }).reason),
+  }),
+  route('DELETE /sessions/:id', {
     name: 'deleteSession',
     summary: 'Deletes a session and everything that belongs to it',
-    response: { status: 200, description: 'It is deleted', schema: DONE },
-    handle: deleteSession,
-  },
+    response: ok('It is deleted'),
+    handle: async ({ store }, request) => {
+      const id = sessionIdOf(request);
+      if (!(await store.deleteSession(id))) {
+        throw new HoldfastError('SESSION_NOT_FOUND', `there is no session ${id}`);
+      }
+    },
+  }),
+  route('POST /sessions/:id/kill', {
+    name: 'killAgent',
+    summary: 'Sends SIGKILL to the process that runs the agent of a session',
+    needs: 'processes',
+    response: ok('The process that was killed', { pid: COUNT }),
+    inSession: ({ id }, _, { processes }) => {
+      const pid = processes?.kill(id);
+      if (pid === undefined) throw new HttpError('NOT_RUNNING', 'no process runs the agent of this session now');
+      return { pid };
+    },
+  }),
 ];
 
-async function deleteSession({ store }: ServerContext, request: RouteRequest): Promise<object> {
-  const id = sessionIdOf(request);
-  if (await store.deleteSession(id)) return {};
-  throw new HoldfastError('SESSION_NOT_FOUND', `there is no session ${id}`);
-}
-
-/** The call that a body names, and the rest of the body. */
-function splitCall(body: Readonly<Record<string, unknown>>): { readonly call: CallRef; readonly rest: object } {
-  const { evaluationId, turn, callId, attempt, ...rest } = body;
-  return { call: given({ evaluationId, turn, callId, attempt }) as unknown as CallRef, rest };
-}
-
-async function done(act: Promise<void>): Promise<object> {
-  await act;
-  return {};
-}
-
-function invalid(why: string): HoldfastError {
-  return new HoldfastError('INVALID_ARGUMENT', why);
+/** A route for what a person decides about a call: the body names the call, the rest of it goes to the session's method. */
+function decision(
+  name: 'approve' | 'deny' | 'settle',
+  summary: string,
+  fields: Readonly<Record<string, JsonSchema>>,
+  decide: (session: Session, call: CallRef, rest: object) => Promise<void>,
+): Route {
+  const call = { evaluationId: NAME, turn: COUNT, callId: NAME, attempt: COUNT };
+  return route(`POST /sessions/:id/calls/${name}`, {
+    name: `${name}Call`,
+    summary,
+    body: { schema: bodyOf({ ...call, ...fields, by: BY }, ['evaluationId', 'turn', 'callId']) },
+    response: ACCEPTED,
+    errors: [409],
+    wakes: true,
+    inSession: (session, { body }) => {
+      const { evaluationId, turn, callId, attempt, ...rest } = body;
+      return decide(session, given({ evaluationId, turn, callId, attempt }) as unknown as CallRef, rest);
+    },
+  });
 }

@@ -1,8 +1,8 @@
-import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
+import { isHoldfastError } from '../../core/errors.ts';
 import type { SessionInfo } from '../../ports/store.ts';
 import { type InboxItem, inboxItems, mayWait } from '../inbox-items.ts';
-import type { Route, ServerContext } from '../route.ts';
-import { listOf, resultOf, TEXT } from './schemas.ts';
+import { invalid, type Route, route, type ServerContext } from '../route.ts';
+import { CURSOR, limitOf, listOf, ok, TEXT } from './schemas.ts';
 
 /** A page of what waits for people: `GET /inbox`. */
 export interface InboxPage {
@@ -12,35 +12,30 @@ export interface InboxPage {
 }
 
 const STATUSES = ['suspended', 'failed'] as const;
-const MAX_SESSIONS = 200;
 /** How many sessions are open at a time for one page. */
 const MAX_OPEN = 8;
 
 /** Everything that waits for a person, over all sessions. */
-export const INBOX_ROUTE: Route = {
-  method: 'GET',
-  path: '/inbox',
+export const INBOX_ROUTE: Route = route('GET /inbox', {
   name: 'getInbox',
   summary: 'What waits for a person, over all sessions: approvals, unknown outcomes, limits, providers, failures',
   query: {
-    limit: { type: 'integer', minimum: 1, maximum: MAX_SESSIONS, description: 'the most sessions of a page; 50' },
-    cursor: { type: 'string', description: 'next of the previous page' },
+    limit: limitOf(200, 'the most sessions of a page; 50'),
+    cursor: CURSOR,
     session: { type: 'string', description: 'only what waits in this session' },
   },
-  response: {
-    status: 200,
-    description: 'One page: suspended sessions, then failed ones, newest activity first',
-    schema: resultOf({ items: listOf('InboxItem'), next: TEXT }, ['next']),
-  },
-  handle: (context, { query }) => {
-    return inboxPage(context, query as InboxQuery);
-  },
-};
+  response: ok(
+    'One page: suspended sessions, then failed ones, newest activity first',
+    { items: listOf('InboxItem'), next: TEXT },
+    ['next'],
+  ),
+  handle: (context, { query }) => inboxPage(context, query),
+});
 
 interface InboxQuery {
-  readonly limit?: number;
-  readonly cursor?: string;
-  readonly session?: string;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+  readonly session?: string | undefined;
 }
 
 /** Opens only sessions whose row says that something may wait. */
@@ -80,5 +75,5 @@ async function itemsOf({ pool }: ServerContext, info: SessionInfo): Promise<read
 function parseCursor(cursor: string): readonly [number, string] {
   const [, status = '', position = ''] = /^([01]):(.*)$/s.exec(cursor) ?? [];
   if (status !== '') return [Number(status), position];
-  throw new HoldfastError('INVALID_ARGUMENT', 'this is not the cursor of a page; pass the `next` of the previous page');
+  throw invalid('this is not the cursor of a page; pass the `next` of the previous page');
 }

@@ -1,10 +1,11 @@
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import { checkSessionId } from '../../core/log/session-id.ts';
-import type { ListSessionsOptions, SearchHit, SearchOptions, SessionInfo } from '../../ports/store.ts';
-import { isDead } from '../../session/process-identity.ts';
-import { given, type Route } from '../route.ts';
+import type { ListSessionsOptions, SearchHit, SessionInfo } from '../../ports/store.ts';
+import { listRuns } from '../../worker/list-runs.ts';
+import { isLive } from '../../worker/work-search.ts';
+import { given, type Route, route } from '../route.ts';
 import { totalsOf } from '../session-totals.ts';
-import { listOf, resultOf, TEXT } from './schemas.ts';
+import { COUNT, CURSOR, limitOf, listOf, ok, TEXT } from './schemas.ts';
 
 /** A session in `GET /sessions`. */
 export interface ListedSession extends SessionInfo {
@@ -24,9 +25,7 @@ const MAX_PAGE = 500;
 
 /** Routes about many sessions. */
 export const LISTING_ROUTES: readonly Route[] = [
-  {
-    method: 'GET',
-    path: '/sessions',
+  route('GET /sessions', {
     name: 'listSessions',
     summary: 'Sessions, newest activity first',
     query: {
@@ -40,71 +39,78 @@ export const LISTING_ROUTES: readonly Route[] = [
       source: { type: 'string', description: 'only sessions of this agent: own, claude-sdk, codex, opencode' },
       idPrefix: { type: 'string', description: 'only sessions whose id starts with this text' },
       metadata: { type: 'json', description: 'only sessions whose metadata has these values' },
-      limit: { type: 'integer', minimum: 1, maximum: MAX_PAGE, description: 'the most sessions of a page; 50' },
-      cursor: { type: 'string', description: 'next of the previous page' },
+      limit: limitOf(MAX_PAGE, 'the most sessions of a page; 50'),
+      cursor: CURSOR,
     },
-    response: {
-      status: 200,
-      description: 'One page',
-      schema: resultOf({ sessions: listOf('SessionInfo'), next: TEXT }, ['next']),
-    },
-    handle: async ({ store, pool }, { query }) => {
-      const { tag: tags, work, ...rest } = query;
+    response: ok('One page', { sessions: listOf('SessionInfo'), next: TEXT }, ['next']),
+    handle: async ({ store, pool }, { query: { tag: tags, work, ...rest } }) => {
       const filter = given({ ...rest, tags, work: work === true ? true : undefined });
       const { sessions, ...page } = await store.listSessions(filter as ListSessionsOptions);
       const now = pool.now();
-      return { sessions: sessions.map((info): ListedSession => ({ ...info, isLive: isLive(info, now) })), ...page };
+      return {
+        sessions: sessions.map((info): ListedSession => ({ ...info, isLive: isLive(info.lease, now) })),
+        ...page,
+      };
     },
-  },
-  {
-    method: 'GET',
-    path: '/totals',
+  }),
+  route('GET /totals', {
     name: 'getTotals',
     summary: 'What sessions have cost: responses, tokens and money',
     query: { session: { type: 'string', isRepeated: true, isRequired: true, description: 'the ids of the sessions' } },
-    response: {
-      status: 200,
-      description:
-        'By session id: turns and usage. Sessions that do not exist, and very large imported ones, are left out',
-      schema: resultOf({ totals: { type: 'object' } }),
-    },
+    response: ok(
+      'By session id: turns and usage. Sessions that do not exist, and very large imported ones, are left out',
+      { totals: { type: 'object' } },
+    ),
     handle: async ({ pool }, { query }) => {
       const totals: Record<string, unknown> = Object.create(null);
-      for (const id of new Set(query.session as readonly string[])) {
+      for (const id of new Set(query.session)) {
         checkSessionId(id);
         const found = await pool.use(id, {}, totalsOf).catch(ignoreMissing);
         if (found) totals[id] = found;
       }
       return { totals };
     },
-  },
-  {
-    method: 'GET',
-    path: '/search',
+  }),
+  route('GET /search', {
     name: 'search',
     summary: 'Messages that contain words',
     query: {
       q: { type: 'string', isRequired: true, description: 'the words' },
       session: { type: 'string', description: 'only in this session' },
-      limit: { type: 'integer', minimum: 1, maximum: MAX_PAGE, description: 'the most hits' },
+      limit: limitOf(MAX_PAGE, 'the most hits'),
     },
-    response: { status: 200, description: 'The hits', schema: resultOf({ hits: listOf('SearchHit') }) },
+    response: ok('The hits', { hits: listOf('SearchHit') }),
     errors: [501],
-    handle: async ({ store }, { query }) => {
+    handle: async ({ store }, { query: { q, session: sessionId, limit } }) => {
       if (!store.search) throw new HoldfastError('STORE_UNSUPPORTED', 'this store has no search');
-      const { q, session: sessionId, limit } = query;
-      const hits = await store.search(String(q), given({ sessionId, limit }) as SearchOptions);
+      const hits = await store.search(q, given({ sessionId, limit }));
       return { hits: hits.map(markedHit) };
     },
-  },
+  }),
+  route('GET /workers', {
+    name: 'getWorkers',
+    summary: 'What all workers of the store do: who runs which session, what waits, and what they gave up on',
+    response: ok(
+      'The runs of the store, and the worker of this server',
+      {
+        runs: listOf('sessions with a lease, and its holder'),
+        backlog: COUNT,
+        sleeping: COUNT,
+        suspended: listOf('sessions that workers gave up on, with their error'),
+        isComplete: { type: 'boolean' },
+        worker: { type: 'object' },
+      },
+      ['worker'],
+    ),
+    handle: async ({ store, runners }) => ({
+      ...(await listRuns(store)),
+      ...(runners && { worker: runners.stats() }),
+    }),
+  }),
 ];
 
 function ignoreMissing(error: unknown): undefined {
   if (!isHoldfastError(error, 'SESSION_NOT_FOUND')) throw error;
-}
-
-function isLive({ lease }: SessionInfo, now: number): boolean {
-  return lease !== undefined && lease.expiresAt > now && !isDead(lease.holder);
 }
 
 /** A hit with its marks as positions: a page must not search for signs in text of others. */

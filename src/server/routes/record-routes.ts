@@ -1,6 +1,5 @@
 /** Routes about what an agent did and sent: its requests beside the record, other strategies, its time, and two sessions side by side. */
 
-import { HoldfastError } from '../../core/errors.ts';
 import type { Evaluation } from '../../core/fold/evaluations.ts';
 import type { SessionEvent } from '../../core/log/events.ts';
 import { checkSessionId } from '../../core/log/session-id.ts';
@@ -18,8 +17,8 @@ import type { AnySession } from '../../session/session.ts';
 import { afterLongTurn } from '../http/long-turns.ts';
 import { namedEvaluations, type RequestSource, requestSource } from '../http/request-source.ts';
 import { type CutText, withShortTexts } from '../http/shortened.ts';
-import { type Route, type RouteRequest, type ServerContext, withSession } from '../route.ts';
-import { COUNT, listOf, resultOf } from './schemas.ts';
+import { invalid, notFound, type Route, route, type ServerContext } from '../route.ts';
+import { COUNT, countOf, limitOf, listOf, ok } from './schemas.ts';
 
 /** The requests of a session as a series: `GET /sessions/:id/requests`. */
 export interface RequestList {
@@ -64,38 +63,23 @@ const EVALUATION = {
   type: 'string',
   description: 'the id of an evaluation; all of the main conversation unless given',
 } as const;
-const LIFETIME = {
-  type: 'integer',
-  minimum: 0,
-  description: 'how many milliseconds the provider keeps a cached beginning; 300000',
-} as const;
+const LIFETIME = countOf('how many milliseconds the provider keeps a cached beginning; 300000');
 const MAX_REQUESTS = 500;
-const MAX_ROWS = 500;
 const MAX_STRATEGIES = 5;
 const DEFAULT_TEXT = 4000;
+const OBJECT = { type: 'object' } as const;
 
 /** Routes that explain what happened in a session. */
 export const RECORD_ROUTES: readonly Route[] = [
-  {
-    method: 'GET',
-    path: '/sessions/:id/requests',
+  route('GET /sessions/:id/requests', {
     name: 'getRequests',
     summary: 'The newest requests: tokens, usage, and why each missed the cache',
     query: { evaluation: EVALUATION, lifetimeMs: LIFETIME },
-    response: {
-      status: 200,
-      description: 'A series, oldest first',
-      schema: resultOf({ requests: listOf('RequestPoint'), totals: { type: 'object' }, omitted: COUNT }),
-    },
-    handle: (context, request) =>
-      withSession(context, request, async (session): Promise<RequestList> => {
-        const source = await sourceOf(context, session, request);
-        return readSeries(source, { lifetimeMs: request.query.lifetimeMs as number | undefined });
-      }),
-  },
-  {
-    method: 'GET',
-    path: '/sessions/:id/requests/:turn',
+    response: ok('A series, oldest first', { requests: listOf('RequestPoint'), totals: OBJECT, omitted: COUNT }),
+    inSession: async (session, { query: { evaluation, lifetimeMs } }, context): Promise<RequestList> =>
+      readSeries(await sourceOf(context, session, evaluation), { lifetimeMs }),
+  }),
+  route('GET /sessions/:id/requests/:turn', {
     name: 'getRequest',
     summary: 'One request as it was sent, beside the record',
     query: {
@@ -103,29 +87,17 @@ export const RECORD_ROUTES: readonly Route[] = [
         ...EVALUATION,
         description: 'the id of the evaluation; the newest of the main conversation unless given',
       },
-      from: { type: 'integer', minimum: 0, description: 'the first row; 0' },
-      limit: { type: 'integer', minimum: 1, maximum: MAX_ROWS, description: 'the most rows; 100' },
-      maxText: { type: 'integer', minimum: 0, description: `longer texts are cut; ${DEFAULT_TEXT}` },
+      from: countOf('the first row; 0'),
+      limit: limitOf(500, 'the most rows; 100'),
+      maxText: countOf(`longer texts are cut; ${DEFAULT_TEXT}`),
       lifetimeMs: LIFETIME,
     },
-    response: {
-      status: 200,
-      description: 'A page of its rows',
-      schema: resultOf({
-        ...{
-          request: { type: 'object' },
-          total: COUNT,
-          from: COUNT,
-          rows: listOf('RequestRow'),
-          cut: listOf('CutText'),
-        },
-      }),
-    },
-    handle: (context, request) => withSession(context, request, (session) => requestDetail(context, session, request)),
-  },
-  {
-    method: 'GET',
-    path: '/sessions/:id/replay',
+    response: ok('A page of its rows', {
+      ...{ request: OBJECT, total: COUNT, from: COUNT, rows: listOf('RequestRow'), cut: listOf('CutText') },
+    }),
+    inSession: (session, { query, params }, context) => requestDetail(context, session, params.turn ?? '', query),
+  }),
+  route('GET /sessions/:id/replay', {
     name: 'replayHistory',
     summary: 'What other history strategies would have sent',
     query: {
@@ -137,72 +109,52 @@ export const RECORD_ROUTES: readonly Route[] = [
       },
       evaluation: EVALUATION,
     },
-    response: {
-      status: 200,
-      description: 'The series of each strategy beside the actual one',
-      schema: resultOf({ actual: { type: 'object' }, replays: listOf('RequestList, with the name of its strategy') }),
+    response: ok('The series of each strategy beside the actual one', {
+      ...{ actual: OBJECT, replays: listOf('RequestList, with the name of its strategy') },
+    }),
+    inSession: async (session, { query: { strategy, evaluation } }, context): Promise<ReplayComparison> => {
+      if (strategy.length > MAX_STRATEGIES) throw invalid(`give at most ${MAX_STRATEGIES} strategies`);
+      const managers = (strategy as readonly Strategy[]).map(strategyManager);
+      const source = await sourceOf(context, session, evaluation);
+      const replays: (RequestList & { readonly strategy: string })[] = [];
+      for (const instead of managers) {
+        replays.push({ strategy: instead.name, ...(await readSeries(source, { instead })) });
+      }
+      return { actual: await readSeries(source, {}), replays };
     },
-    handle: (context, request) =>
-      withSession(context, request, async (session): Promise<ReplayComparison> => {
-        const strategies = request.query.strategy as readonly Strategy[];
-        if (strategies.length > MAX_STRATEGIES) throw invalid(`give at most ${MAX_STRATEGIES} strategies`);
-        const managers = strategies.map(strategyManager);
-        const source = await sourceOf(context, session, request);
-        const replays: (RequestList & { readonly strategy: string })[] = [];
-        for (const instead of managers) {
-          replays.push({ strategy: instead.name, ...(await readSeries(source, { instead })) });
-        }
-        return { actual: await readSeries(source, {}), replays };
-      }),
-  },
-  {
-    method: 'GET',
-    path: '/sessions/:id/timeline',
+  }),
+  route('GET /sessions/:id/timeline', {
     name: 'getTimeline',
     summary: 'Model calls, tools, waits and crashes of a session',
     query: { evaluation: { ...EVALUATION, description: 'only this evaluation and its children' } },
-    response: {
-      status: 200,
-      description: 'The timeline',
-      schema: resultOf({ evaluations: listOf('TimelineEvaluation'), omitted: COUNT }),
+    response: ok('The timeline', { evaluations: listOf('TimelineEvaluation'), omitted: COUNT }),
+    inSession: async (session, { query: { evaluation } }) => {
+      const only = evaluation === undefined ? undefined : descendantsOf(session, evaluation);
+      const builder = new TimelineBuilder(only && { only });
+      for await (const event of session.events()) builder.push(event);
+      return builder.timeline();
     },
-    handle: (context, request) =>
-      withSession(context, request, async (session) => {
-        const { evaluation } = request.query as { readonly evaluation?: string };
-        const only = evaluation === undefined ? undefined : descendantsOf(session, evaluation);
-        const builder = new TimelineBuilder(only && { only });
-        for await (const event of session.events()) builder.push(event);
-        return builder.timeline();
-      }),
-  },
-  {
-    method: 'GET',
-    path: '/compare',
+  }),
+  route('GET /compare', {
     name: 'compareSessions',
     summary: 'Two sessions side by side: their shared beginning, then their messages aligned',
     query: {
       left: { type: 'string', isRequired: true, description: 'the id of a session' },
       right: { type: 'string', isRequired: true, description: 'the id of another' },
     },
-    response: {
-      status: 200,
-      description: 'The comparison',
-      schema: resultOf({
-        ...{ left: { type: 'object' }, right: { type: 'object' }, sharedSeq: COUNT },
-        ...{ rows: listOf('ComparedRow'), omitted: { type: 'object' } },
-      }),
-    },
+    response: ok('The comparison', {
+      ...{ left: OBJECT, right: OBJECT, sharedSeq: COUNT, rows: listOf('ComparedRow'), omitted: OBJECT },
+    }),
     errors: [404],
-    handle: ({ pool }, { query }) => {
-      const { left, right } = query as { readonly left: string; readonly right: string };
+    handle: ({ pool }, { query: { left, right } }) => {
       for (const id of [left, right]) checkSessionId(id);
       return pool.use(left, {}, (one) => pool.use(right, {}, (other) => compareSessions(one, other)));
     },
-  },
+  }),
 ];
 
-function sourceOf(context: ServerContext, session: AnySession, { query }: RouteRequest): Promise<RequestSource> {
-  return requestSource(context, session, namedEvaluations(session, query.evaluation as string | undefined));
+function sourceOf(context: ServerContext, session: AnySession, evaluation: string | undefined): Promise<RequestSource> {
+  return requestSource(context, session, namedEvaluations(session, evaluation));
 }
 
 /** The newest requests of the evaluations, oldest first. One evaluation's messages are in memory at a time. */
@@ -237,36 +189,29 @@ async function readSeries(
   return { requests, totals: requestTotals(requests), omitted };
 }
 
+interface DetailQuery {
+  readonly evaluation?: string | undefined;
+  readonly from?: number | undefined;
+  readonly limit?: number | undefined;
+  readonly maxText?: number | undefined;
+  readonly lifetimeMs?: number | undefined;
+}
+
 async function requestDetail(
   context: ServerContext,
   session: AnySession,
-  request: RouteRequest,
+  number: string,
+  { evaluation, from = 0, limit = 100, maxText = DEFAULT_TEXT, lifetimeMs }: DetailQuery,
 ): Promise<RequestDetail> {
-  const {
-    evaluation,
-    from = 0,
-    limit = 100,
-    maxText = DEFAULT_TEXT,
-    lifetimeMs,
-  } = request.query as {
-    readonly evaluation?: string;
-    readonly from?: number;
-    readonly limit?: number;
-    readonly maxText?: number;
-    readonly lifetimeMs?: number;
-  };
-  const turn = Number(request.params.turn);
+  const turn = Number(number);
   const named: Evaluation | undefined = namedEvaluations(session, evaluation).at(-1);
   const source = named && (await requestSource(context, session, [named]));
   const options = named && (await source?.read(named));
   const at = options?.requests.findIndex((one) => one.turn === turn) ?? -1;
-  if (!options || at < 0) {
-    throw new HoldfastError('CONVERSATION_NOT_FOUND', `there is no request ${request.params.turn?.slice(0, 20)} here`);
-  }
+  if (!options || at < 0) throw notFound(`there is no request ${number.slice(0, 20)} here`);
   const requests = options.requests.slice(Math.max(0, at - 1), at + 1);
   const { point, rows = [] } = [...describeRequests({ ...options, lifetimeMs, requests })].at(-1) ?? {};
-  if (point?.turn !== turn)
-    throw new HoldfastError('CONVERSATION_NOT_FOUND', `request ${turn} has no response in the record`);
+  if (point?.turn !== turn) throw notFound(`request ${turn} has no response in the record`);
   const { value, cut } = withShortTexts(rows.slice(from, from + limit), maxText);
   return { request: point, total: rows.length, from, rows: value, cut };
 }
@@ -314,8 +259,4 @@ async function compareSessions(left: AnySession, right: AnySession): Promise<Ses
 function comparedSession({ id, seq, summary }: AnySession): ComparedSession {
   const { title, forkedFrom } = summary ?? {};
   return { id, seq, ...(title !== undefined && { title }), ...(forkedFrom && { forkedFrom }) };
-}
-
-function invalid(why: string): HoldfastError {
-  return new HoldfastError('INVALID_ARGUMENT', why);
 }

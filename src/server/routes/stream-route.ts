@@ -7,12 +7,10 @@ import { STREAM_HEADERS } from '../http/event-stream.ts';
 import { HttpError, isFailure, refusalOf } from '../http/http-error.ts';
 import { type Attached, LiveHub } from '../live-hub.ts';
 import { ProgressEnds } from '../progress-ends.ts';
-import { type Route, type RouteRequest, type ServerContext, sessionIdOf } from '../route.ts';
+import { type Route, type RouteRequest, route, type ServerContext, sessionIdOf } from '../route.ts';
 
 /** The live stream of one session (D74). */
-export const STREAM_ROUTE: Route = {
-  method: 'GET',
-  path: '/sessions/:id/stream',
+export const STREAM_ROUTE: Route = route('GET /sessions/:id/stream', {
   name: 'streamSession',
   summary: 'Events and pieces of drafts as they happen, as server-sent events',
   query: {
@@ -22,18 +20,15 @@ export const STREAM_ROUTE: Route = {
   response: { status: 200, description: 'Items with their cursors', mediaType: 'text/event-stream' },
   errors: [503],
   isStream: true,
-  handle: openStream,
-};
-
-async function openStream(context: ServerContext, request: RouteRequest): Promise<Response> {
-  const { query } = request;
-  const last = request.request.headers.get('last-event-id') || undefined;
-  const after = last ?? (query.after as string | undefined);
-  if (after !== undefined) parseTailCursor(after);
-  return streamOf(context, request, query.wait === true, (session, signal) =>
-    tailMessages(context, session, after, signal),
-  );
-}
+  handle: (context, request) => {
+    const { query } = request;
+    const after = request.request.headers.get('last-event-id') || query.after;
+    if (after !== undefined) parseTailCursor(after);
+    return streamOf(context, request, query.wait === true, (session, signal) =>
+      tailMessages(context, session, after, signal),
+    );
+  },
+});
 
 /** The last message of a stream that an error ended. `isRestarted`: the session was deleted, and there is another one with its id. */
 type EndMessage = (error: unknown, isRestarted: boolean) => string;
@@ -41,7 +36,7 @@ type EndMessage = (error: unknown, isRestarted: boolean) => string;
 /** A response that streams what `messages` makes of a session. An error ends it with a message that says so. */
 export async function streamOf(
   context: ServerContext,
-  request: RouteRequest,
+  request: Pick<RouteRequest, 'request' | 'params'>,
   begin: boolean,
   messages: (session: AnySession, signal: AbortSignal) => AsyncIterator<string | Uint8Array, void>,
   headers: Readonly<Record<string, string>> = {},

@@ -8,39 +8,23 @@ import { UiMessageStream, type UiMessageStreamOptions } from '../../interop/ui-m
 import { shownUiMessages } from '../../interop/ui-messages.ts';
 import type { AnySession } from '../../session/session.ts';
 import { refusalOf } from '../http/http-error.ts';
-import { actOn, type Route, type RouteRequest, type ServerContext, withSession } from '../route.ts';
-import { listOf, NAME, resultOf } from './schemas.ts';
+import { type Route, type RouteRequest, route, type ServerContext, sessionIdOf, withSession } from '../route.ts';
+import { listOf, NAME, ok } from './schemas.ts';
 import { stateOf } from './session-routes.ts';
 import { streamOf } from './stream-route.ts';
 
 const UI_HEADERS = { 'x-vercel-ai-ui-message-stream': 'v1' } as const;
 const STREAM = { status: 200, description: 'Chunks of one UI message', mediaType: 'text/event-stream' } as const;
 
-/** A chat that has not begun is an empty one: a page opens it before its first message is sent. */
-const NEW_CHAT = { begin: true } as const;
-
 export const UI_ROUTES: readonly Route[] = [
-  {
-    method: 'GET',
-    path: '/sessions/:id/ui-messages',
+  route('GET /sessions/:id/ui-messages', {
     name: 'getUiMessages',
     summary: 'The conversation as UI messages, without a response that is being made',
-    response: {
-      status: 200,
-      description: 'The messages for useChat',
-      schema: resultOf({ messages: listOf('UIMessage') }),
-    },
-    handle: (context, request) =>
-      withSession(
-        context,
-        request,
-        async (session) => ({ messages: shownUiMessages(session, await stateOf(session)) }),
-        NEW_CHAT,
-      ),
-  },
-  {
-    method: 'POST',
-    path: '/sessions/:id/ui-messages',
+    response: ok('The messages for useChat', { messages: listOf('UIMessage') }),
+    begins: true, // a chat that has not begun is an empty one: a page opens it before its first message is sent
+    inSession: async (session) => ({ messages: shownUiMessages(session, await stateOf(session)) }),
+  }),
+  route('POST /sessions/:id/ui-messages', {
     name: 'postUiMessage',
     summary: 'Sends the last UI message and streams the response to it; begins the session if there is none',
     body: {
@@ -58,10 +42,8 @@ export const UI_ROUTES: readonly Route[] = [
     response: STREAM,
     errors: [503],
     handle: postMessage,
-  },
-  {
-    method: 'GET',
-    path: '/sessions/:id/ui-messages/stream',
+  }),
+  route('GET /sessions/:id/ui-messages/stream', {
     name: 'streamUiMessage',
     summary: 'The response that is being made, from its start',
     query: {
@@ -74,23 +56,29 @@ export const UI_ROUTES: readonly Route[] = [
     noContent: 'No response is being made',
     errors: [503],
     isStream: true,
-    handle: reconnect,
-  },
+    begins: true,
+    inSession: (session, request, context) => {
+      const { message } = request.query;
+      const options = message === undefined ? runningStream(session) : streamAfter(session, message);
+      return options ? openUiStream(context, request, () => options) : new Response(null, { status: 204 });
+    },
+  }),
 ];
 
 async function postMessage(context: ServerContext, request: RouteRequest): Promise<Response> {
   const post = readUiPost(request.body);
   context.streams.assertRoom();
   if (post.kind === 'input') {
-    const sent = await actOn(context, request, (session) => session.send(post.content, { id: post.id }), {
-      begin: true,
-    });
+    const send = (session: AnySession) => session.send(post.content, { id: post.id });
+    const sent = await withSession(context, request, send, { begin: true });
+    context.runners?.wake(sessionIdOf(request));
     return openUiStream(context, request, (session) => {
       if (sent.waitsFor) return `the message is queued: the conversation waits (${sent.waitsFor})`;
       return streamOfInput(session, post.id);
     });
   }
-  const known = await actOn(context, request, (session) => decide(session, post.messageId, post.decisions));
+  const known = await withSession(context, request, (session) => decide(session, post.messageId, post.decisions));
+  context.runners?.wake(sessionIdOf(request));
   return openUiStream(context, request, () => known);
 }
 
@@ -119,18 +107,6 @@ function callName({ evaluationId, turn, callId }: { evaluationId: string; turn: 
   return `${evaluationId}/${turn}/${callId}`;
 }
 
-async function reconnect(context: ServerContext, request: RouteRequest): Promise<Response> {
-  const { message } = request.query as { readonly message?: string };
-  const options = await withSession(
-    context,
-    request,
-    (session) => (message === undefined ? runningStream(session) : streamAfter(session, message)),
-    NEW_CHAT,
-  );
-  if (!options) return new Response(null, { status: 204 });
-  return openUiStream(context, request, () => options);
-}
-
 /** The response that is being made, or the one to the first input that waits for a runner. */
 function runningStream(session: AnySession): UiMessageStreamOptions | undefined {
   const newest = session.state.record.evaluations.items.toArray().findLast(isMain);
@@ -144,9 +120,9 @@ function streamAfter(session: AnySession, messageId: string): UiMessageStreamOpt
   const { record } = session.state;
   const input = record.inbox.items.get(messageId);
   if (input) return input.status === 'withdrawn' ? undefined : streamOfInput(session, messageId);
-  const said = record.messages.find(({ id, role }) => id === messageId && role === 'user');
-  const evaluation = record.evaluations.get(said?.evaluationId ?? messageId);
-  if (!evaluation || (!said && evaluation.status !== 'running')) return undefined;
+  const sent = record.messages.find(({ id, role }) => id === messageId && role === 'user');
+  const evaluation = record.evaluations.get(sent?.evaluationId ?? messageId);
+  if (!evaluation || (!sent && evaluation.status !== 'running')) return undefined;
   return streamOfEvaluation(session, evaluation);
 }
 
@@ -171,7 +147,7 @@ function isMain({ conversationId }: Evaluation): boolean {
 /** Streams a message; `choose` may return a reason why there is none. */
 function openUiStream(
   context: ServerContext,
-  request: RouteRequest,
+  request: Pick<RouteRequest, 'request' | 'params'>,
   choose: (session: AnySession) => UiMessageStreamOptions | string,
 ): Promise<Response> {
   const messages = (session: AnySession, signal: AbortSignal) => uiMessages(session, choose(session), signal);
