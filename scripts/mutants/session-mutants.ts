@@ -93,7 +93,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'An input with the id of another one is dropped without an error',
     file: 'src/session/append/send-input.ts',
-    find: '    refuseOtherText(access.id, state, known, (queued as InputQueued).content);\n',
+    find: '    refuseOtherText(state, known, (queued as InputQueued).content);\n',
     replace: '',
     invariant: 'D61',
     tests: ['test/loop/inbox.test.ts'],
