@@ -10,7 +10,6 @@ import { PlanChanged, unlessAnyDecided } from '../calls/call-guards.ts';
 import { CallDrafts } from '../calls/call-progress.ts';
 import { ChildIndex } from '../calls/child-index.ts';
 import type { Prompt } from '../define/define-prompt.ts';
-import { describeError } from '../define/tool-result.ts';
 import { addSlices } from '../define/tool-slices.ts';
 import { DraftWriter } from '../request/draft-writer.ts';
 import type { Prices } from '../request/prices.ts';
@@ -25,8 +24,8 @@ import { checkOptions } from './check-options.ts';
 import { freeEvaluationId } from './evaluation-identity.ts';
 import { findEvaluation } from './find-evaluation.ts';
 import { runToEnd } from './inner-loop.ts';
-import { insideEvaluation } from './inside-evaluation.ts';
-import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
+import { guarded, insideEvaluation } from './inside-evaluation.ts';
+import type { ChildOptions, EvaluateOptions, EvaluationResponse } from './provider-adapter.ts';
 import { recordedAnswer, respond } from './respond.ts';
 import { type Agent, currentEvaluation, type Run, record } from './run.ts';
 import { Suspension } from './suspension.ts';
@@ -102,23 +101,6 @@ export async function evaluateUnderLease(
     aborter.dispose();
     await Promise.all(background);
   }
-}
-
-/** Reports a listener's first error as a process warning and swallows the rest: a listener must not break the run. */
-function guarded(listener: (event: EvaluationEvent) => unknown): (event: EvaluationEvent) => void {
-  let warned = false;
-  const warn = (error: unknown): void => {
-    if (!warned) process.emitWarning(`onEvent failed: ${describeError(error)}`, 'HoldfastWarning');
-    warned = true;
-  };
-  return (event) => {
-    try {
-      const result = listener(event);
-      if (result instanceof Promise) result.catch(warn);
-    } catch (error) {
-      warn(error);
-    }
-  };
 }
 
 interface Surroundings

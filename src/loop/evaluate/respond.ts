@@ -1,4 +1,5 @@
 import { HoldfastError } from '../../core/errors.ts';
+import { isErasedContent } from '../../core/fold/erased.ts';
 import type { Evaluation } from '../../core/fold/evaluations.ts';
 import { type ConversationMessage, textOf } from '../../core/log/messages.ts';
 import type { AnySession } from '../../session/session.ts';
@@ -22,9 +23,13 @@ export async function recordedAnswer(
   const answer = await lastAnswer(session, evaluation);
   const checked = answer && (await checkOutput(prompt.output.schema, answer));
   if (!checked?.ok) {
+    const why =
+      answer?.role === 'assistant' && isErasedContent(answer.content)
+        ? 'was erased'
+        : `does not fit the output schema: ${checked?.problem ?? 'there is none'}`;
     throw new HoldfastError(
       'OUTPUT_INVALID',
-      `the recorded response of evaluation ${evaluation.id} does not fit the output schema: ${checked?.problem ?? 'there is none'}; evaluate again`,
+      `the recorded response of evaluation ${evaluation.id} ${why}; evaluate again`,
     );
   }
   return respond(session, evaluation.id, { status: 'completed', output: checked.value, pending: [] });
