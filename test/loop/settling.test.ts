@@ -20,7 +20,7 @@ async function waiting(runs: string[] = []): Promise<Agent & { readonly pending:
   });
   const response = await agents.evaluate();
   expect(response).toMatchObject({ status: 'suspended', reason: 'APPROVAL_REQUIRED' });
-  expect(response.message).toMatch(/session\.approve or session\.deny, then resume/);
+  expect(response.message).toMatch(/session\.approve or session\.deny, then run again/);
   const [pending] = response.pending;
   expect(pending).toEqual({ evaluationId: response.evaluationId, turn: 1, callId: 'call_1_1', attempt: 0 });
   return { ...agents, pending: pending as CallRef };

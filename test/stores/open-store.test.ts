@@ -77,3 +77,19 @@ test.for([
   expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(message) });
   expect(error?.message).not.toContain('secret');
 });
+
+test.for([
+  [{ statuss: 'failed' }, 'statuss'],
+  [{ status: 'bogus' }, 'running, suspended'],
+] as const)('listSessions refuses %j, which would list every session or none', async ([options, message]) => {
+  const store = await openStore('memory:');
+  await expect(store.listSessions(options as never)).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    message: expect.stringContaining(message),
+  });
+});
+
+test('search refuses an option that does not exist', async () => {
+  const store = await openStore('memory:');
+  await expect(store.search?.('x', { limt: 3 } as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+});

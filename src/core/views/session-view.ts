@@ -1,4 +1,4 @@
-import type { CallState, Evaluation } from '../fold/evaluations.ts';
+import type { Evaluation } from '../fold/evaluations.ts';
 import type { SessionState } from '../fold/fold.ts';
 import type { UsageRecord } from '../fold/record.ts';
 import { type AnySlice, heldBy, type ItemOf, itemsAsArray, type Slice, type StateOf } from '../fold/slices.ts';
@@ -6,7 +6,14 @@ import { frozenEach } from '../frozen.ts';
 import type { AdapterStateSnapshot } from '../log/adapter-state.ts';
 import type { ToolStarted } from '../log/events.ts';
 import type { ConversationMessage } from '../log/messages.ts';
-import type { ConversationTurn, EvaluationOptions, LatestOptions, MessagesOptions, QueuedInput } from './views.ts';
+import type {
+  ConversationTurn,
+  EvaluationOptions,
+  LatestOptions,
+  MessagesOptions,
+  PendingCall,
+  QueuedInput,
+} from './views.ts';
 
 /** Read-only access to a session's state. Sessions, staged transactions and folded logs all provide it. */
 export interface SessionView {
@@ -23,7 +30,7 @@ export interface SessionView {
    * The calls without a result, with their state; of the newest evaluation unless one is named. If a call waits for its child
    * conversation, the child's calls are returned in its place. An evaluation that has ended has none.
    */
-  pending(options?: EvaluationOptions): readonly CallState[];
+  pending(options?: EvaluationOptions): readonly PendingCall[];
   /** The inputs that were sent and not placed yet, in sending order. */
   queue(): readonly QueuedInput[];
 }

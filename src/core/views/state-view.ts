@@ -1,5 +1,5 @@
 import { HoldfastError } from '../errors.ts';
-import type { CallState, Evaluation } from '../fold/evaluations.ts';
+import type { Evaluation } from '../fold/evaluations.ts';
 import type { SessionState } from '../fold/fold.ts';
 import type { AnySlice } from '../fold/slices.ts';
 import type { ConversationMessage } from '../log/messages.ts';
@@ -11,6 +11,7 @@ import {
   latestEvaluationIn,
   type MessagesOptions,
   messagesIn,
+  type PendingCall,
   pendingCallsIn,
   type QueuedInput,
   queuedInputsIn,
@@ -40,7 +41,7 @@ export abstract class StateView implements SessionView {
     return latestEvaluationIn(this.state, options);
   }
 
-  pending(options?: EvaluationOptions): readonly CallState[] {
+  pending(options?: EvaluationOptions): readonly PendingCall[] {
     return pendingCallsIn(this.state, options);
   }
 

@@ -68,7 +68,16 @@ export function latestEvaluationIn({ record }: SessionState, options?: LatestOpt
   return frozen(latestEvaluation(record.evaluations.items, options));
 }
 
-export function pendingCallsIn(state: SessionState, options: EvaluationOptions = {}): readonly CallState[] {
+/** A call without a result, and what it waits for. */
+export interface PendingCall extends CallState {
+  /**
+   * `approval`: a person has to approve or deny it. `outcome`: it was started, and a person has to settle what became of it. `time`: a
+   * runner continues it then. Absent: it runs, or a runner runs it next.
+   */
+  readonly waitsFor?: 'approval' | 'outcome' | 'time';
+}
+
+export function pendingCallsIn(state: SessionState, options: EvaluationOptions = {}): readonly PendingCall[] {
   refuseUnknownOptions('session.pending', options, EVALUATION);
   const { evaluations } = state.record;
   const { evaluationId } = options;
@@ -77,12 +86,21 @@ export function pendingCallsIn(state: SessionState, options: EvaluationOptions =
   return frozen(evaluation && !isOver ? pendingCalls(evaluations.items, evaluation) : []);
 }
 
-function pendingCalls(evaluations: List<Evaluation>, evaluation: Evaluation): readonly CallState[] {
+function pendingCalls(evaluations: List<Evaluation>, evaluation: Evaluation): readonly PendingCall[] {
   return openCalls(evaluation).flatMap((call) => {
     const children = openChildren(evaluations, call, evaluation.startedSeq);
     const theirs = children.flatMap((child) => pendingCalls(evaluations, child));
-    return theirs.length > 0 ? theirs : [call];
+    if (theirs.length > 0) return theirs;
+    const waitsFor = waitOf(call, evaluation);
+    return waitsFor ? [{ ...call, waitsFor }] : [call];
   });
+}
+
+function waitOf(call: CallState, { status, reason }: Evaluation): PendingCall['waitsFor'] {
+  if (call.deferred) return 'time';
+  if (call.approvalRequest && !call.approval && call.status === 'pending') return 'approval';
+  const isUnknown = status === 'suspended' && reason === 'TOOL_OUTCOME_UNKNOWN' && call.status === 'started';
+  return isUnknown && !call.settlement && (call.effect ?? 'once') === 'once' ? 'outcome' : undefined;
 }
 
 /** An input that was sent and not placed yet. */

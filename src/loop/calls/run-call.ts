@@ -134,7 +134,7 @@ function waitsForApproval(call: CallState, problem?: string): CallResult {
   return {
     type: 'waits',
     reason: 'APPROVAL_REQUIRED',
-    message: `"${call.name}" needs approval${why}: session.approve or session.deny, then resume`,
+    message: `"${call.name}" needs approval${why}: session.approve or session.deny, then run again`,
   };
 }
 
@@ -197,7 +197,7 @@ function unknownOutcome(call: CallState, reconcile?: UnknownReconcile, { rerun =
   return {
     type: 'waits',
     reason: 'TOOL_OUTCOME_UNKNOWN',
-    message: `"${call.name}" was started and may have happened${why}: find out, then session.settle with its result${rerun ? ' or { rerun: true }' : ''}, and resume`,
+    message: `"${call.name}" was started and may have happened${why}: find out, then session.settle with its result${rerun ? ' or { rerun: true }' : ''}, then run again`,
     ...(reconcile && { reconcile }),
   };
 }

@@ -1,4 +1,5 @@
 import { HoldfastError } from '../../core/errors.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import { MAX_PROGRESS_LENGTH } from '../../core/log/progress.ts';
 import { makesWork } from '../../core/summary/summary-fields.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -33,6 +34,8 @@ export interface DefineStoreOptions {
   /** What leases expire by: the time of this process unless given. */
   readonly clock?: Clock | undefined;
 }
+
+const SEARCH: KnownOptions<SearchOptions> = { sessionId: true, limit: true };
 
 /** A store that searches and announces work, as every one made by `defineStore`. */
 export type DefinedStore = Store & {
@@ -232,8 +235,10 @@ export class Shell<Key extends SessionKey> {
         return run(() => this.#listing.page(options));
       },
 
-      async search(query, { sessionId, limit = DEFAULT_HITS } = {}) {
+      async search(query, options = {}) {
+        const { sessionId, limit = DEFAULT_HITS } = options;
         enter(sessionId);
+        refuseUnknownOptions('search', options, SEARCH);
         checkCount('limit', limit, 1);
         const terms = parseQuery(query);
         if (terms.length === 0) return [];

@@ -1,5 +1,6 @@
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { HoldfastError } from '../../core/errors.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import type { ListSessionsOptions, SessionInfo, SessionPage } from '../../ports/store.ts';
 import { checkCount } from '../check-arguments.ts';
 import type { ListedRow, ListPosition, SessionKey, StoreBackend, StoredLease } from './backend.ts';
@@ -37,8 +38,26 @@ export function compareSessions(a: ListPosition, b: ListPosition): number {
   return a.id === b.id ? 0 : a.id < b.id ? -1 : 1;
 }
 
-/** Rejects an invalid limit or cursor. */
+const KNOWN: KnownOptions<ListSessionsOptions> = {
+  tags: true,
+  status: true,
+  work: true,
+  dueBy: true,
+  idPrefix: true,
+  source: true,
+  metadata: true,
+  limit: true,
+  cursor: true,
+};
+const STATUSES: readonly unknown[] = ['running', 'suspended', 'completed', 'failed', 'superseded'];
+
+/** Rejects a filter that does not exist, an invalid limit or cursor: a misspelt filter would list every session. */
 export function checkListing(options: ListSessionsOptions): ListPosition | undefined {
+  refuseUnknownOptions('listSessions', options, KNOWN);
+  const { status } = options;
+  if (status !== undefined && !STATUSES.includes(status)) {
+    throw new HoldfastError('INVALID_ARGUMENT', `status is one of ${STATUSES.join(', ')}, not ${String(status)}`);
+  }
   if (options.limit !== undefined) checkCount('limit', options.limit, 1);
   return options.cursor === undefined ? undefined : decodeCursor(options.cursor);
 }
