@@ -2,6 +2,7 @@ import { HoldfastError } from '../core/errors.ts';
 import type { AnySlice } from '../core/fold/slices.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { Store } from '../ports/store.ts';
+import { lateModule } from '../stores/late-module.ts';
 import { memoryStore } from '../stores/memory.ts';
 import { type OpenSessionOptions, openSession, type Session } from './session.ts';
 
@@ -40,13 +41,17 @@ export async function openStore(address: string, options?: OpenStoreOptions): Pr
 export async function openStore(given: string | Store, options: OpenStoreOptions = {}): Promise<SessionStore> {
   refuseUnknownOptions('openStore', options, KNOWN);
   if (typeof given === 'string') return withSessions(await storeAt(given, options));
+  if (options.readOnly !== undefined || options.schema !== undefined) {
+    throw invalid('readOnly and schema are for an address; a store is opened with its own');
+  }
   if (typeof given?.append !== 'function') throw invalid('openStore needs an address, such as agent.db, or a store');
   return withSessions(given);
 }
 
 async function storeAt(address: string, { readOnly, schema }: OpenStoreOptions): Promise<Store> {
-  const [scheme = 'sqlite:'] = SCHEME.exec(address) ?? [];
-  const kind = scheme.toLowerCase();
+  const scheme = SCHEME.exec(address)?.[0]; // a drive of Windows, C:\agent.db, has one letter and is none
+  const kind = scheme?.toLowerCase() ?? 'sqlite:';
+  if (address === 'memory') throw invalid('openStore("memory") would be a file of that name; did you mean memory:?');
   const isPostgres = kind === 'postgres:' || kind === 'postgresql:';
   if (readOnly !== undefined && (isPostgres || kind === 'memory:')) throw invalid('readOnly is for SQLite files');
   if (schema !== undefined && !isPostgres) throw invalid('schema is for PostgreSQL');
@@ -58,22 +63,54 @@ async function storeAt(address: string, { readOnly, schema }: OpenStoreOptions):
     if (address.length > kind.length) throw invalid('memory: has no name: each memory store is a new one');
     return memoryStore();
   }
-  const isDrive = scheme.length === 2; // C:\agent.db
-  if (kind !== 'sqlite:' && !isDrive) {
+  if (kind !== 'sqlite:') {
     const why = `openStore does not know ${scheme} in ${JSON.stringify(hidePassword(address))}`;
     throw invalid(`${why}; it takes a file, sqlite:<file>, postgres://<host>/<database> or memory:`);
   }
-  const path = kind === 'sqlite:' && SCHEME.test(address) ? address.slice(kind.length) : address;
+  const path = address.slice(scheme?.length ?? 0);
+  if (scheme && /^\/\/(?!\/)/.test(path)) {
+    throw invalid(
+      `in ${address} the file would be a host; write sqlite:${path.slice(2)}, or sqlite:///${path.slice(2)}`,
+    );
+  }
   const { sqliteStore } = await import('../stores/sqlite/sqlite-store.ts');
   return sqliteStore(path, readOnly === undefined ? {} : { readOnly });
 }
 
-/** Adds `session` to a store, which stays the same object: caches and leases are kept by store. */
+const opened = new WeakMap<Store, SessionStore>();
+
+/**
+ * Adds `session` to a store, which stays the same object where it can: caches and leases are kept by store. What is defined on a proxy
+ * would become the property of the store behind it, whose sessions would go through the proxy: a proxy, as a frozen store, gets a cover.
+ */
 function withSessions(store: Store): SessionStore {
-  if ('session' in store) return store as SessionStore;
-  const session: SessionStore['session'] = (id, options) => openSession({ ...options, store, id } as never);
+  const known = opened.get(store);
+  if (known) return known;
+  const session: SessionStore['session'] = async (id, options) => {
+    const own = ['store', 'id'].find((name) => options && name in options);
+    if (own) throw invalid(`store.session has no option "${own}": it opens sessions of its store, by their id`);
+    return openSession({ ...options, store: withSession, id } as never);
+  };
+  const isCovered = lateModule('node:util').types.isProxy(store) || !Object.isExtensible(store);
   // Configurable, so that a proxy around the store may replace it.
-  return Object.defineProperty(store, 'session', { value: session, configurable: true }) as SessionStore;
+  const withSession: SessionStore = isCovered
+    ? covered(store, session)
+    : (Object.defineProperty(store, 'session', { value: session, configurable: true }) as SessionStore);
+  opened.set(store, withSession);
+  opened.set(withSession, withSession);
+  return withSession;
+}
+
+/** A store with `session`, over one that takes no property of its own. */
+function covered(store: Store, session: SessionStore['session']): SessionStore {
+  return new Proxy({} as SessionStore, {
+    get(_, property) {
+      if (property === 'session') return session;
+      const value: unknown = Reflect.get(store, property);
+      return typeof value === 'function' ? value.bind(store) : value;
+    },
+    has: (_, property) => property === 'session' || property in store,
+  });
 }
 
 function hidePassword(address: string): string {

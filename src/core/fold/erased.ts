@@ -1,4 +1,4 @@
-import type { HistorySummarized, InputContent, InputQueued, MessageInterrupted, Settlement } from '../log/events.ts';
+import type { HistorySummarized, InputQueued, MessageInterrupted, Settlement } from '../log/events.ts';
 import type { ConversationMessage } from '../log/messages.ts';
 import { type CallState, hasResult } from './evaluations.ts';
 
@@ -47,7 +47,7 @@ export function erasedInput(event: InputQueued): InputQueued {
 }
 
 /** Whether a content was erased. */
-export function isErasedContent(content: InputContent): boolean {
+export function isErasedContent(content: ConversationMessage['content']): boolean {
   const [part] = content;
   return content.length === 1 && part?.type === 'text' && part.text === ERASED;
 }

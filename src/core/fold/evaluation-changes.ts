@@ -12,7 +12,7 @@ import { type CallState, type Evaluation, type RaisedLimits, statusAfter } from 
 export function withStatusAfter(evaluation: Evaluation, event: BuiltInEvent): Evaluation {
   const status = statusAfter(evaluation.status, event);
   if (evaluation.status !== 'suspended') return status === evaluation.status ? evaluation : { ...evaluation, status };
-  const { reason: _, suspendedSeq: __, resumeRequest: ___, until: ____, ...rest } = evaluation;
+  const { reason: _, suspendedSeq: __, resumeRequest: ___, until: ____, suspension: _____, ...rest } = evaluation;
   return { ...rest, status };
 }
 
@@ -28,7 +28,7 @@ export function resume(evaluation: Evaluation, event: EvaluationResumed): Evalua
 export function requestCancel(evaluation: Evaluation, event: EvaluationCancelRequested): Evaluation {
   const { seq, at, by, reason } = event;
   const cancelRequest = { seq, at, ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
-  const { resumeRequest: _, until: __, ...rest } = evaluation;
+  const { resumeRequest: _, until: __, suspension: ___, ...rest } = evaluation;
   const requested: Evaluation = { ...rest, cancelRequest };
   return evaluation.status === 'suspended' ? { ...requested, reason: 'CANCELLED' } : requested;
 }

@@ -2,7 +2,9 @@ import type { ErrorCode } from '../errors.ts';
 import type { List } from '../list.ts';
 import type {
   DeferredOutcome,
+  ProviderFailure,
   RaisedBudget,
+  ReachedLimit,
   RequestRefusal,
   Settlement,
   SuspendReason,
@@ -98,6 +100,13 @@ export interface ResumeRequest {
   readonly by?: string;
 }
 
+/** Why an evaluation is suspended, as its response describes it: a repeated run returns the same. */
+export interface SuspensionDetails {
+  readonly message: string;
+  readonly failure?: ProviderFailure;
+  readonly limit?: ReachedLimit;
+}
+
 /** One run of a prompt, as the log describes it. */
 export interface Evaluation {
   readonly id: string;
@@ -122,6 +131,8 @@ export interface Evaluation {
   readonly cancelRequest?: CancelRequest;
   /** The position of the suspension, while suspended. */
   readonly suspendedSeq?: number;
+  /** What the suspension says beside its reason, while suspended; absent when a request to cancel has replaced that. */
+  readonly suspension?: SuspensionDetails;
   /** When a runner continues it, while it is suspended until a time. */
   readonly until?: string;
   /** The newest request to resume it, while suspended. */

@@ -23,7 +23,14 @@ import { requestCancel, requestResume, resume, withoutTimers, withStatusAfter } 
 import { type CallState, type Evaluation, evaluationOf, isOpen } from './evaluations.ts';
 import { growEvaluation } from './grow-evaluation.ts';
 import { decodeRecord, emptyRecord } from './record-items.ts';
-import { placeInput, queueInput, type SessionInputs, withdrawInput, withoutQueued } from './session-inputs.ts';
+import {
+  eraseInput,
+  placeInput,
+  queueInput,
+  type SessionInputs,
+  withdrawInput,
+  withoutQueued,
+} from './session-inputs.ts';
 
 /**
  * The state that the built-in events fold to: messages, evaluations, tool starts, adapter states, usage. Pure; the cost of an
@@ -142,6 +149,7 @@ type Beginning = Omit<
   | 'reason'
   | 'error'
   | 'suspendedSeq'
+  | 'suspension'
   | 'until'
 >;
 
@@ -253,7 +261,7 @@ function asRestored(record: SessionRecord, seq: number): SessionRecord {
 function endOrPause(
   record: SessionRecord,
   event: EvaluationSuspended | EvaluationCompleted | EvaluationFailed | EvaluationSuperseded,
-  change: Partial<Pick<Evaluation, 'reason' | 'error' | 'suspendedSeq' | 'until' | 'supersededBy'>>,
+  change: Partial<Pick<Evaluation, 'reason' | 'error' | 'suspendedSeq' | 'suspension' | 'until' | 'supersededBy'>>,
 ): SessionRecord {
   return changeEvaluation(record, event.evaluationId, (e) => {
     const after = withStatusAfter(e, event);
@@ -264,11 +272,13 @@ function endOrPause(
 function suspend(record: SessionRecord, event: EvaluationSuspended): SessionRecord {
   // A request to cancel came right before: the evaluation stays cancelled, whatever else it waits for (D73).
   const isCancelled = record.evaluations.get(event.evaluationId)?.cancelRequest !== undefined;
-  const reason = isCancelled ? 'CANCELLED' : event.reason;
+  const { message, failure, limit, until } = event;
+  const suspension = { message, ...(failure && { failure }), ...(limit && { limit }) };
   const paused = endOrPause(record, event, {
-    reason,
     suspendedSeq: event.seq,
-    ...(event.until !== undefined && !isCancelled && { until: event.until }),
+    ...(isCancelled
+      ? { reason: 'CANCELLED' }
+      : { reason: event.reason, suspension, ...(until !== undefined && { until }) }),
   });
   return event.pending.reduce(
     (marked, ref) => changeCall(marked, ref, (call) => requestedBySuspension(call, event)),
@@ -357,7 +367,8 @@ function eraseMessage(record: SessionRecord, messageId: string): SessionRecord {
   if (!message) return record;
   const { summaries } = emptyRecord();
   const changed = { ...record, messages: record.messages.set(at, erased(message)), summaries };
-  return changeEvaluation(changed, message.evaluationId, (evaluation) => ({
+  const withInput = withInbox(changed, eraseInput(changed.inbox, message));
+  return changeEvaluation(withInput, message.evaluationId, (evaluation) => ({
     ...evaluation,
     messages: evaluation.messages.set(
       evaluation.messages.toArray().findIndex((other) => other.id === messageId),

@@ -1,5 +1,6 @@
 import { KeyedList } from '../keyed-list.ts';
 import type { InputContent, InputMode, InputQueued, InputWithdrawn, MessageRecorded } from '../log/events.ts';
+import type { ConversationMessage } from '../log/messages.ts';
 
 /**
  * The inputs sent to a session, folded from the log. An input is placed by recording it as a message: exactly once, in the append
@@ -21,7 +22,7 @@ export interface SessionInput {
   readonly agent?: string;
   readonly by?: string;
   readonly status: InputStatus;
-  /** Its content. Absent once it is placed: the message has it. */
+  /** Its content. Absent once it is placed, unless redaction has given its message another one: the message has it. */
   readonly content?: InputContent;
   /** The message that it became. */
   readonly placed?: { readonly evaluationId: string; readonly sequence: number };
@@ -70,9 +71,23 @@ export function placeInput(
 ): SessionInputs {
   const item = inputId === undefined ? undefined : inbox.items.get(inputId);
   if (item?.status !== 'queued') return inbox;
-  const { content: _, ...rest } = item;
+  const { content, ...rest } = item;
   const { evaluationId, sequence } = message;
-  return settled(inbox, { ...rest, status: 'placed', placed: { evaluationId, sequence } });
+  // The same input sent again is compared with what was recorded for it, and not with what its message became.
+  const isOther = JSON.stringify(content) !== JSON.stringify(message.content);
+  const placed = { evaluationId, sequence };
+  return settled(inbox, { ...rest, status: 'placed', placed, ...(content && isOther && { content }) });
+}
+
+/** Removes what an input holds beside its message, which was erased. */
+export function eraseInput(inbox: SessionInputs, { evaluationId, sequence }: ConversationMessage): SessionInputs {
+  let { items } = inbox;
+  for (const item of inbox.items) {
+    const { placed, content, ...rest } = item;
+    const isErased = placed?.evaluationId === evaluationId && placed.sequence === sequence;
+    if (isErased && content) items = items.put({ ...rest, placed });
+  }
+  return items === inbox.items ? inbox : { ...inbox, items };
 }
 
 function settled(inbox: SessionInputs, item: SessionInput): SessionInputs {

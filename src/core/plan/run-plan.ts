@@ -2,6 +2,7 @@ import { type Evaluation, latestEvaluation } from '../fold/evaluations.ts';
 import type { SessionState } from '../fold/fold.ts';
 import { firstQueued, newestQueued, type QueuedItem, queuedAfter, type SessionInput } from '../fold/session-inputs.ts';
 import type { KeyedList } from '../keyed-list.ts';
+import { agentName } from '../log/agent-name.ts';
 import type { SuspendReason } from '../log/events.ts';
 
 /**
@@ -114,8 +115,9 @@ function isAbandoned({ status, supersededBy }: Evaluation): boolean {
   return status === 'superseded' && supersededBy === undefined;
 }
 
-/** The inputs that join a running evaluation before its next request: steers that were sent since it started. */
+/** The inputs that join a running evaluation before its next request: steers for its agent that were sent since it started. */
 export function steersFor({ record: { inbox } }: SessionState, evaluation: Evaluation): readonly QueuedItem[] {
   if (inbox.queued === 0 || evaluation.parent || evaluation.conversationId !== 'main') return [];
-  return queuedAfter(inbox, evaluation.startedSeq).filter(({ mode }) => mode === 'steer');
+  const own = agentName({ ns: evaluation.promptNs, key: evaluation.promptKey });
+  return queuedAfter(inbox, evaluation.startedSeq).filter(({ mode, agent = own }) => mode === 'steer' && agent === own);
 }

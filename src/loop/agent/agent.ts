@@ -95,12 +95,12 @@ export interface CompletedRun<Output = undefined> extends EvaluationBase {
  * There is no final response.
  *
  * - `suspended`: the evaluation waits, for a person or a time: `reason`, `pending`, `wakeAt`
- * - `failed`: it failed with `error`; `session.abandon` unblocks the queue
+ * - `failed`: it failed with `error`; `session.abandon` unblocks the queue. Also a recorded response that does not fit the output schema
  * - `superseded`: another evaluation replaced it
  * - `withdrawn`: the input was taken back
- * - `queued`: `blockedBy` is ahead of the input
+ * - `queued`: `blockedBy` is ahead of the input, or its own evaluation was not continued: `signal` or `deadline` ended the run before
  * - `busy`: another process runs the session, and `wait` is over
- * - `idle`: there was no input, and nothing was left to do
+ * - `idle`: there was no input, and nothing was left to do for this agent; `blockedBy` is what another agent has to do
  */
 export interface UnfinishedRun extends ResponseBase, Partial<Omit<EvaluationBase, keyof ResponseBase>> {
   readonly status: 'suspended' | 'failed' | 'superseded' | 'withdrawn' | 'queued' | 'busy' | 'idle';

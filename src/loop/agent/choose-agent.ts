@@ -12,12 +12,14 @@ export type Agents =
 /** Throws `INVALID_ARGUMENT` for agents that cannot be chosen from. */
 export function checkAgents(what: string, agents: Agents): void {
   if (typeof agents === 'function') return;
-  if (typeof agents !== 'object' || agents === null) {
+  const prototype: unknown = typeof agents === 'object' && agents !== null ? Object.getPrototypeOf(agents) : undefined;
+  if (prototype !== null && prototype !== Object.prototype) {
     throw new HoldfastError('INVALID_ARGUMENT', `${what} needs agents: { name: agent }, or a function of the session`);
   }
   for (const [name, agent] of Object.entries(agents)) {
-    if (agent?.name === name) continue;
-    const is = typeof agent?.run === 'function' ? `the agent "${agent.name}"` : 'no agent of createAgent';
+    const isAgent = typeof agent?.run === 'function';
+    if (isAgent && agent.name === name) continue;
+    const is = isAgent ? `the agent "${agent.name}"` : 'no agent of createAgent';
     throw new HoldfastError('INVALID_ARGUMENT', `agents.${name} of ${what} is ${is}; the key must be the agent's name`);
   }
 }

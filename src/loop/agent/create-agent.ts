@@ -3,10 +3,11 @@ import { HoldfastError } from '../../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import { AGENT_NS, agentName } from '../../core/log/agent-name.ts';
 import { definePrompt, type OutputOf, type Prompt, type PromptDefinition } from '../define/define-prompt.ts';
+import { checkOptions } from '../evaluate/check-options.ts';
 import { type AdapterOptions, createAdapter, streamEvents } from '../evaluate/create-adapter.ts';
 import type { ProviderAdapter } from '../evaluate/provider-adapter.ts';
 import type { Agent, AgentDefaults, AgentListener, AgentRunOptions } from './agent.ts';
-import { runAgent } from './run-agent.ts';
+import { checkListener, runAgent } from './run-agent.ts';
 
 /** Who an agent is: a name, or a namespace and a key. */
 type AgentIdentity =
@@ -75,20 +76,27 @@ export function createAgent<Output>(options: PromptAgentOptions<Output>): Agent<
 export function createAgent(
   options: AgentOptions<StandardSchemaV1 | undefined> | PromptAgentOptions<unknown>,
 ): Agent<unknown> {
+  if (options === undefined) throw invalid('createAgent needs options: { name, model, instructions }');
   refuseUnknownOptions('createAgent', options, KNOWN);
-  const { onEvent } = options;
+  const { onEvent, history } = options;
   const prompt = promptOf(options);
+  const defaults = pick(options, DEFAULTS) as AgentDefaults;
+  checkOptions(defaults, 'createAgent');
+  checkListener('createAgent', onEvent);
+  if (history !== undefined && typeof history !== 'function' && typeof history?.curate !== 'function') {
+    throw invalid('history of createAgent is a history manager, such as recentHistory(…), or a function');
+  }
   const agent: Agent<unknown> = {
     name: agentName(prompt),
     prompt,
     adapter: adapterOf(options),
-    defaults: pick(options, DEFAULTS) as AgentDefaults,
+    defaults,
     ...(onEvent && { onEvent }),
     run: (session, input, given = {}) => runAgent(agent, session, input, given as AgentRunOptions),
     stream: (session, input, given = {}) =>
       streamEvents(
-        (listener) => runAgent(agent, session, input, { ...given, onEvent: listener } as AgentRunOptions),
-        given.onEvent,
+        (listener) => runAgent(agent, session, input, (given && { ...given, onEvent: listener }) as AgentRunOptions),
+        given?.onEvent,
       ),
   };
   return Object.freeze(agent);
@@ -97,33 +105,45 @@ export function createAgent(
 function promptOf(options: AgentOptions<StandardSchemaV1 | undefined> | PromptAgentOptions<unknown>): Prompt<unknown> {
   const { prompt } = options;
   const given = pick(options, PROMPT);
-  if (!prompt) return definePrompt({ ...given, ...identityOf(options) } as PromptDefinition<StandardSchemaV1>);
+  if (prompt === undefined) {
+    return definePrompt({ ...given, ...identityOf(options) } as PromptDefinition<StandardSchemaV1>);
+  }
+  if (typeof prompt?.hash !== 'string') throw invalid('the prompt of createAgent is what definePrompt returns');
+  checkNames(prompt);
   const names = [...(options.name === undefined ? [] : ['name']), ...Object.keys(given)];
   if (names.length === 0) return prompt;
-  throw new HoldfastError(
-    'INVALID_ARGUMENT',
-    `the prompt of createAgent has its own ${names.join(', ')}; leave them out`,
-  );
+  throw invalid(`the prompt of createAgent has its own ${names.join(', ')}; leave them out`);
 }
 
 function adapterOf(options: AgentEngine): ProviderAdapter {
   const { adapter } = options;
   const given = Object.keys(pick(options, ADAPTER));
-  if (!adapter) return createAdapter(pick(options, ADAPTER) as unknown as AdapterOptions);
-  if (given.length === 0) return adapter;
-  const what = given.join(', ');
-  throw new HoldfastError('INVALID_ARGUMENT', `createAgent takes a model or an adapter; give ${what} to the adapter`);
+  if (adapter === undefined) return createAdapter(pick(options, ADAPTER) as unknown as AdapterOptions);
+  if (given.length > 0)
+    throw invalid(`createAgent takes a model or an adapter; give ${given.join(', ')} to the adapter`);
+  if (typeof adapter?.run !== 'function') throw invalid('the adapter of createAgent is what createAdapter returns');
+  return adapter;
 }
 
 function identityOf({ name, ns, key }: AgentIdentity): { readonly ns: string; readonly key: string } {
-  if (name === undefined && ns !== undefined && key !== undefined) return { ns, key };
+  if (name === undefined && ns !== undefined && key !== undefined) return checkNames({ ns, key });
   if (name === undefined || ns !== undefined || key !== undefined) {
-    throw new HoldfastError('INVALID_ARGUMENT', 'createAgent needs a name, or ns and key, or a prompt of definePrompt');
+    throw invalid('createAgent needs a name, or ns and key, or a prompt of definePrompt');
   }
-  if (!NAME.test(name)) {
-    throw new HoldfastError('INVALID_ARGUMENT', `the name of an agent is up to 200 letters, digits, _, -, . and :`);
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    throw invalid('the name of an agent is up to 200 letters, digits, _, -, . and :');
   }
   return { ns: AGENT_NS, key: name };
+}
+
+/** Throws for a namespace or key with a slash: it separates them in the agent's name, and two agents would have one name. */
+function checkNames<Names extends { readonly ns: string; readonly key: string }>(names: Names): Names {
+  if (![names.ns, names.key].some((name) => typeof name !== 'string' || name.includes('/'))) return names;
+  throw invalid('the ns and the key of an agent are texts without a slash, which separates them in its name');
+}
+
+function invalid(why: string): HoldfastError {
+  return new HoldfastError('INVALID_ARGUMENT', why);
 }
 
 /** The given options of these names. */

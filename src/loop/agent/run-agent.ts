@@ -1,4 +1,4 @@
-import { HoldfastError } from '../../core/errors.ts';
+import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { Evaluation } from '../../core/fold/evaluations.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import type { InputContent } from '../../core/log/events.ts';
@@ -7,9 +7,12 @@ import { newestRunnable, planRun, type RunStep } from '../../core/plan/run-plan.
 import { refuseImported } from '../../session/change/imported.ts';
 import type { AnySession } from '../../session/session.ts';
 import { addSlices } from '../define/tool-slices.ts';
-import type { EvaluationEvent, EvaluationResponse, RunOptions, RunResult } from '../evaluate/provider-adapter.ts';
+import { boundInstructions } from '../evaluate/check-options.ts';
+import { guarded } from '../evaluate/inside-evaluation.ts';
+import { perSession } from '../evaluate/per-session.ts';
+import type { EvaluationEvent, RunOptions, RunResult } from '../evaluate/provider-adapter.ts';
 import { recordedResponse, respond } from '../evaluate/respond.ts';
-import { failureOf, RUN_OPTIONS, waitingResponse } from '../evaluate/run-session.ts';
+import { failureOf, newSessionRun, RUN_OPTIONS, waitingResponse } from '../evaluate/run-session.ts';
 import type { Agent, AgentListener, AgentResponse, AgentRunOptions, RunObstacle, UnfinishedRun } from './agent.ts';
 
 /**
@@ -29,20 +32,26 @@ export async function runAgent<Output>(
   }
   refuseUnknownOptions('agent.run', options, OPTIONS);
   const { id, mode, by, ...given } = options;
-  const run = { wait: true, ...given, session, agent: agent.name };
+  const isGiven = ([, value]: readonly [string, unknown]): boolean => value !== undefined;
+  const run = { wait: true, ...Object.fromEntries(Object.entries(given).filter(isGiven)), session, agent: agent.name };
   if (input === undefined && id !== undefined) {
     throw new HoldfastError('INVALID_ARGUMENT', 'an id names an input, and agent.run got none');
   }
   refuseImported(session);
   return watched(agent, run, undefined, async (live) => {
-    if (input === undefined) return withoutInput(agent, session, await agent.adapter.run(agent.prompt, live));
+    const { resumeCancelled } = newSessionRun(live); // what it refuses is refused before the input is sent
+    if (input === undefined) {
+      const result = await agent.adapter.run(agent.prompt, live);
+      return withoutInput(agent, session, nextStep(session, resumeCancelled), result);
+    }
+    if (id === undefined || !session.state.record.inbox.items.has(id)) boundInstructions(agent.prompt, live);
     const named = { ...(id !== undefined && { id }), ...(mode && { mode }), ...(by !== undefined && { by }) };
     const { id: inputId } = await session.send(input, { ...named, agent: agent.name });
-    const before = outcomeOf(session, inputId);
+    const before = outcomeOf(session, inputId, resumeCancelled);
     if (before.isFinal) return responseTo(agent, session, before);
     const result = await agent.adapter.run(agent.prompt, { ...live, until: inputId });
     if (result.status === 'busy') await session.refresh(); // otherwise it has read all that was there when it ended
-    return responseTo(agent, session, outcomeOf(session, inputId), result);
+    return responseTo(agent, session, outcomeOf(session, inputId, resumeCancelled), result);
   });
 }
 
@@ -64,36 +73,77 @@ export function runLeft<Output>(
  * what this one emits between two commits.
  */
 async function watched<Output, Result>(
-  { prompt, defaults, onEvent: ofAgent }: Agent<Output>,
+  agent: Agent<Output>,
   { onEvent, ...given }: RunOptions,
   listener: AgentListener | undefined,
   body: (options: RunOptions) => Promise<Result>,
 ): Promise<Result> {
   const session = given.session as AnySession;
-  await addSlices(session, prompt);
-  const options = { ...defaults, ...given };
-  const listeners = [onEvent, ofAgent, listener].filter((each) => each !== undefined) as readonly AgentListener[];
-  if (listeners.length === 0) return body(options);
-  const context = { sessionId: session.id };
-  const notify = (event: EvaluationEvent): undefined => {
-    const returned = listeners.map((each) => each(event, context));
-    // A rejected promise is reported as one that is thrown is: the loop and the session look at what a listener returns.
-    return (returned.some((each) => each instanceof Promise) ? Promise.all(returned) : undefined) as undefined;
+  checkListener('agent.run', onEvent);
+  await addSlices(session, agent.prompt);
+  const options = { ...agent.defaults, ...given };
+  const ofRun = ([onEvent, listener] as readonly (AgentListener | undefined)[])
+    .filter((each) => each !== undefined)
+    .map((each) => guarded(each));
+  const watches = [...ofRun.map((each) => watch(session, each)), ...watchAs(agent as Agent<unknown>, session)];
+  if (watches.length === 0) return body(options);
+  const emit = (event: EvaluationEvent): void => {
+    for (const { notify } of watches) notify(event);
   };
-  const stop = session.subscribe((event) => notify(event as EvaluationEvent));
   try {
-    return await body({ ...options, onEvent: (event) => ('seq' in event ? undefined : notify(event)) });
+    return await body({ ...options, onEvent: (event) => ('seq' in event ? undefined : emit(event)) });
   } finally {
-    stop();
+    for (const { stop } of watches) stop();
   }
+}
+
+/** A listener of a session's events. */
+interface Watch {
+  /** Calls it with what is emitted between two commits. */
+  readonly notify: (event: EvaluationEvent) => void;
+  readonly stop: () => void;
+}
+
+function watch(session: AnySession, listener: AgentListener): Watch {
+  const context = { sessionId: session.id };
+  const notify = (event: EvaluationEvent): void => void listener(event, context);
+  return { notify, stop: session.subscribe((event) => notify(event as EvaluationEvent)) };
+}
+
+const watchesOf = perSession(() => new Map<Agent<unknown>, Watch & { runs: number }>());
+
+/** The agent's own listener: one subscription for all runs that use the handle at once, so that it gets each event once. */
+function watchAs(agent: Agent<unknown>, session: AnySession): readonly Watch[] {
+  if (!agent.onEvent) return [];
+  const watches = watchesOf(session);
+  const shared = watches.get(agent) ?? { ...watch(session, guarded(agent.onEvent)), runs: 0 };
+  watches.set(agent, shared);
+  shared.runs++;
+  const stop = (): void => {
+    if (--shared.runs > 0) return;
+    watches.delete(agent);
+    shared.stop();
+  };
+  return [{ notify: shared.notify, stop }];
+}
+
+/** Throws `INVALID_ARGUMENT` for a listener that cannot be called. */
+export function checkListener(what: string, onEvent: unknown): void {
+  if (onEvent === undefined || typeof onEvent === 'function') return;
+  throw new HoldfastError('INVALID_ARGUMENT', `onEvent of ${what} is a function, not ${typeof onEvent}`);
 }
 
 interface Found extends InputOutcome {
   readonly step: RunStep;
 }
 
-function outcomeOf(session: AnySession, inputId: string): Found {
-  const step = planRun(session.state, { now: session.clock.now(), tried: new Set() });
+/** What a new run would do next. */
+function nextStep({ state, clock }: AnySession, resumeCancelled: boolean): RunStep {
+  return planRun(state, { now: clock.now(), resumeCancelled, tried: new Set() });
+}
+
+function outcomeOf(session: AnySession, inputId: string, resumeCancelled: boolean): Found {
+  const step = nextStep(session, resumeCancelled);
   const outcome = inputOutcome(session.state, inputId, step);
   if (!outcome) throw new HoldfastError('INPUT_NOT_FOUND', `session ${session.id} has no input ${inputId}`);
   return { ...outcome, step };
@@ -103,36 +153,55 @@ function outcomeOf(session: AnySession, inputId: string): Found {
 async function responseTo<Output>(
   agent: Agent<Output>,
   session: AnySession,
-  { input, evaluation, step }: Found,
+  found: Found,
   result?: RunResult<unknown>,
 ): Promise<AgentResponse<Output>> {
-  const hasWork = step.do === 'resume' || step.do === 'begin';
-  const base = { inputId: input.id, ...(hasWork && { left: true as const }) };
-  if (evaluation?.status === 'running') return { ...base, ...busy(result), evaluationId: evaluation.id };
-  if (evaluation) return { ...(await responseOf(agent, session, evaluation, result)), ...base };
+  const { input, evaluation, step } = found;
+  const base = { inputId: input.id, ...leftBeside(session, step, found) };
+  if (evaluation && evaluation.status !== 'running')
+    return { ...(await responseOf(agent, session, evaluation)), ...base };
+  const placed = evaluation && { evaluationId: evaluation.id };
   if (input.status === 'withdrawn') return { ...base, status: 'withdrawn', message: 'the input was withdrawn' };
-  if (result?.status === 'busy') return { ...base, ...busy(result) };
-  return { ...base, ...(await queuedBehind(agent, session, step)) };
+  if (result?.status === 'busy') return { ...base, ...busy(result), ...placed };
+  return { ...base, ...(await queuedBehind(agent, session, step)), ...placed };
 }
 
-/** The response of a run without an input: the newest evaluation's. */
+/** The response of a run without an input: the newest evaluation's, unless the run was not the one to do what is left. */
 async function withoutInput<Output>(
   agent: Agent<Output>,
   session: AnySession,
+  step: RunStep,
   result: RunResult<unknown>,
 ): Promise<AgentResponse<Output>> {
   if (result.status === 'busy') return busy(result);
   const newest = newestRunnable(session.state.record.evaluations);
-  const isDone = result.responses.length === 0 && result.status === 'idle';
-  if (!newest || isDone) return { status: 'idle', message: 'nothing was left to do' };
-  const left = result.status === 'left' && { left: true as const };
-  return { ...(await responseOf(agent, session, newest, result)), ...left };
+  const didNothing = result.responses.length === 0 || newest?.status === 'running';
+  if (!newest || (didNothing && step.do !== 'wait')) {
+    if (step.do === 'idle') return { status: 'idle', message: 'nothing was left to do' };
+    const ahead = await queuedBehind(agent, session, step);
+    return { ...ahead, ...(ahead.blockedBy?.agent !== undefined && { status: 'idle' }), left: true };
+  }
+  return { ...(await responseOf(agent, session, newest)), ...leftBeside(session, step, { evaluation: newest }) };
 }
 
-function busy(result: RunResult<unknown> | undefined): UnfinishedRun {
-  const holder = result?.lease?.holder;
-  const who = holder ? `process ${holder.pid} on ${holder.host}` : 'another process';
-  return { status: 'busy', message: `the session is run by ${who}, which does what is left; run again to follow it` };
+/** Whether a run has work beside an input and its evaluation, which a repeat of the run would try again. */
+function leftBeside(
+  { state }: AnySession,
+  step: RunStep,
+  { input, evaluation }: Partial<Found>,
+): { readonly left?: true } {
+  const others = state.record.inbox.queued - (input?.status === 'queued' ? 1 : 0);
+  const isLeft =
+    step.do === 'resume' ? others > 0 || step.evaluation.id !== evaluation?.id : step.do === 'begin' && others > 0;
+  return isLeft ? { left: true } : {};
+}
+
+function busy({ lease }: RunResult<unknown>): UnfinishedRun {
+  const who = lease ? `process ${lease.holder.pid} on ${lease.holder.host}` : 'another process';
+  return {
+    status: 'busy',
+    message: `the session is run by ${who}; run again to follow it, or to continue when it has ended`,
+  };
 }
 
 /** The response of an evaluation that has ended or waits. */
@@ -140,29 +209,32 @@ async function responseOf<Output>(
   agent: Agent<Output>,
   session: AnySession,
   evaluation: Evaluation,
-  result: RunResult<unknown> | undefined,
 ): Promise<AgentResponse<Output>> {
-  const isOwn = evaluation.promptNs === agent.prompt.ns && evaluation.promptKey === agent.prompt.key;
-  if (evaluation.status === 'completed') {
-    const { evaluationId, text, usage, turns, output } = (await (isOwn
-      ? recordedResponse(session, agent.prompt as Agent<unknown>['prompt'], evaluation)
-      : respond(session, evaluation.id))) as EvaluationResponse<Output>;
-    return { status: 'completed', evaluationId, text, usage, turns, output: output as Output };
-  }
-  const ran = result?.responses.findLast(({ evaluationId }) => evaluationId === evaluation.id);
-  const waiting = ran?.status === 'suspended' ? ran : await waitingResponse(session, evaluation);
-  const { evaluationId, text, usage, turns } = waiting;
+  const { evaluationId, text, usage, turns } = await respond(session, evaluation.id);
   const base = { evaluationId, text, usage, turns };
-  if (evaluation.status === 'failed') {
-    const error = failureOf(evaluation);
-    return { ...base, status: 'failed', error, message: error.message };
+  const failed = (error: HoldfastError): UnfinishedRun => ({
+    ...base,
+    status: 'failed',
+    error,
+    message: error.message,
+  });
+  if (evaluation.status === 'completed') {
+    try {
+      // By this agent's schema, also when another agent has done the input, or the schema was another one then.
+      const { output } = await recordedResponse(session, agent.prompt as Agent<unknown>['prompt'], evaluation);
+      return { ...base, status: 'completed', output: output as Output };
+    } catch (error) {
+      if (isHoldfastError(error, 'OUTPUT_INVALID')) return failed(error);
+      throw error;
+    }
   }
+  if (evaluation.status === 'failed') return failed(failureOf(evaluation));
   if (evaluation.status === 'superseded') {
     const by = evaluation.supersededBy;
     const message = by === undefined ? 'it was abandoned' : `evaluation ${by} replaced it`;
     return { ...base, status: 'superseded', message };
   }
-  const { reason, message = '', pending, wakeAt, failure, limit } = waiting;
+  const { reason, message = '', pending, wakeAt, failure, limit } = await waitingResponse(session, evaluation);
   const extra = { ...(wakeAt && { wakeAt }), ...(failure && { failure }), ...(limit && { limit }) };
   return { ...base, status: 'suspended', ...(reason && { reason }), message, pending, ...extra };
 }
@@ -178,18 +250,20 @@ async function queuedBehind(agent: Agent<unknown>, session: AnySession, step: Ru
       : 'the run ended before its turn came; run again';
     return { status: 'queued', message, blockedBy: other };
   }
-  const { status, reason, pending, wakeAt, message } =
-    evaluation.status === 'suspended'
-      ? await waitingResponse(session, evaluation)
-      : { status: evaluation.status, message: '' };
-  const blockedBy = {
-    ...other,
-    evaluationId: evaluation.id,
-    status: status as 'suspended' | 'failed' | 'running',
+  const { id: evaluationId, status } = evaluation;
+  const blockedBy = { ...other, evaluationId, status: status as 'suspended' | 'failed' | 'running' };
+  const behind = (why: string, more: RunObstacle = {}): UnfinishedRun => ({
+    status: 'queued',
+    message: `evaluation ${evaluationId} is ahead of it: ${why}`,
+    blockedBy: { ...blockedBy, ...more },
+  });
+  if (status === 'failed') return behind(failureOf(evaluation).message);
+  if (status === 'running')
+    return behind(`it has not ended; run ${other.agent ? `the agent "${other.agent}"` : 'again'}`);
+  const { reason, pending, wakeAt, message = '' } = await waitingResponse(session, evaluation);
+  return behind(message, {
     ...(reason && { reason }),
-    ...(pending?.length && { pending }),
+    ...(pending.length > 0 && { pending }),
     ...(wakeAt && { wakeAt }),
-  };
-  const why = status === 'failed' ? failureOf(evaluation).message : message;
-  return { status: 'queued', message: `evaluation ${evaluation.id} is ahead of it: ${why || 'it is open'}`, blockedBy };
+  });
 }

@@ -132,7 +132,10 @@ function isList(tools: ToolSet | readonly ToolEntry[]): tools is readonly ToolEn
 
 function toolsIn(entry: ToolEntry): readonly AnyTool[] {
   if (isToolSet(entry)) return toolsOf(entry);
-  if (!isForeignTool(entry)) return [entry as AnyTool];
+  if (!isForeignTool(entry)) {
+    if (isRecord(entry) && 'jsonSchema' in entry) return [entry as unknown as AnyTool];
+    throw new HoldfastError('INVALID_ARGUMENT', `tools holds ${String(entry)}, which is no tool; defineTool makes one`);
+  }
   const { name } = entry as Partial<NamedForeignTool>;
   if (name === undefined) {
     throw new HoldfastError(

@@ -2,13 +2,13 @@ import { HoldfastError } from '../../core/errors.ts';
 import { type Evaluation, isOpen, openCalls } from '../../core/fold/evaluations.ts';
 import type { NewEvent, Without } from '../../core/log/events.ts';
 import type { CallRef, ConversationMessage } from '../../core/log/messages.ts';
-import { bindTemplate } from '../../core/log/prompt-identity.ts';
 import type { AppendGuard } from '../../session/append/append-queue.ts';
 import { closingResults, failed } from '../../session/change/close-calls.ts';
 import type { AnySession } from '../../session/session.ts';
 import type { Prompt } from '../define/define-prompt.ts';
 import { settledOutcome } from '../define/tool-result.ts';
 import { interruptLeftDraft } from '../request/stream-response.ts';
+import { boundInstructions } from './check-options.ts';
 import { inputHash, paramsHash } from './evaluation-identity.ts';
 import type { EvaluateOptions } from './provider-adapter.ts';
 import { messageBase, type Run, record } from './run.ts';
@@ -28,13 +28,7 @@ export interface Place {
 export async function begin(run: Run, place: Place): Promise<void> {
   const { session, prompt, options, evaluationId } = run;
   const { input, key } = options;
-  const { text, missing } = bindTemplate(prompt.instructions, options.params ?? {});
-  if (missing.length > 0) {
-    throw new HoldfastError(
-      'INVALID_ARGUMENT',
-      `prompt ${prompt.ns}/${prompt.key} needs params: ${missing.join(', ')}`,
-    );
-  }
+  const text = boundInstructions(prompt, options);
   const { conversationId } = place;
   const parent = place.parent?.call;
   const continues = continued(session, options, place);

@@ -1,5 +1,7 @@
 import { HoldfastError } from '../../core/errors.ts';
 import { type KnownOptions, limitProblem, refuseUnknownOptions } from '../../core/known-options.ts';
+import { bindTemplate } from '../../core/log/prompt-identity.ts';
+import type { Prompt } from '../define/define-prompt.ts';
 import { checkPrices } from '../request/prices.ts';
 import { UsagePool } from '../request/shared-usage.ts';
 import type { Budget, ChildOptions, EvaluateOptions } from './provider-adapter.ts';
@@ -47,9 +49,12 @@ const LIMITS: KnownOptions<NonNullable<EvaluateOptions['limits']>> = {
 };
 
 /** Refuses options that do not exist, and numbers that would make the loop spin or stand still. */
-export function checkOptions(options: EvaluateOptions, of: 'evaluate' | 'ctx.evaluate' = 'evaluate'): void {
+export function checkOptions(
+  options: EvaluateOptions,
+  of: 'evaluate' | 'ctx.evaluate' | 'createAgent' = 'evaluate',
+): void {
   const { over, ...budget } = options.budget ?? {};
-  refuseUnknownOptions(of, options, of === 'evaluate' ? EVALUATE_OPTIONS : CHILD_OPTIONS);
+  refuseUnknownOptions(of, options, of === 'ctx.evaluate' ? CHILD_OPTIONS : EVALUATE_OPTIONS);
   refuseUnknownOptions('budget', options.budget, BUDGET);
   refuseUnknownOptions('limits', options.limits, LIMITS);
   const numbers = {
@@ -84,4 +89,14 @@ export function checkOptions(options: EvaluateOptions, of: 'evaluate' | 'ctx.eva
   if (!(maxParallelCalls >= 1)) {
     throw new HoldfastError('INVALID_ARGUMENT', `maxParallelCalls is ${maxParallelCalls}; at least one call must run`);
   }
+}
+
+/** The instructions with their params. Throws `INVALID_ARGUMENT` when some are missing. */
+export function boundInstructions(
+  { ns, key, instructions }: Prompt<unknown>,
+  { params = {} }: Pick<EvaluateOptions, 'params'>,
+): string {
+  const { text, missing } = bindTemplate(instructions, params);
+  if (missing.length === 0) return text;
+  throw new HoldfastError('INVALID_ARGUMENT', `prompt ${ns}/${key} needs params: ${missing.join(', ')}`);
 }

@@ -12,7 +12,6 @@ import { CallDrafts } from '../calls/call-progress.ts';
 import { ChildIndex } from '../calls/child-index.ts';
 import { runCalls } from '../calls/run-calls.ts';
 import type { Prompt } from '../define/define-prompt.ts';
-import { describeError } from '../define/tool-result.ts';
 import { addSlices } from '../define/tool-slices.ts';
 import { askModel } from '../request/ask-model.ts';
 import { DraftWriter } from '../request/draft-writer.ts';
@@ -26,9 +25,9 @@ import { CancelWatch, cancelled } from './cancel-watch.ts';
 import { checkOptions } from './check-options.ts';
 import { freeEvaluationId } from './evaluation-identity.ts';
 import { findEvaluation } from './find-evaluation.ts';
-import { insideEvaluation } from './inside-evaluation.ts';
+import { guarded, insideEvaluation } from './inside-evaluation.ts';
 import { placeSteers } from './place-steers.ts';
-import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
+import type { ChildOptions, EvaluateOptions, EvaluationResponse } from './provider-adapter.ts';
 import { recordedResponse, respond } from './respond.ts';
 import { type Agent, confirmLease, currentEvaluation, type LoopSettings, type Run, record } from './run.ts';
 import { Suspension } from './suspension.ts';
@@ -89,23 +88,6 @@ export async function evaluateUnderLease(
     aborter.dispose();
     await Promise.all(background);
   }
-}
-
-/** Reports a listener's first error as a process warning and swallows the rest: a listener must not break the run. */
-function guarded(listener: (event: EvaluationEvent) => unknown): (event: EvaluationEvent) => void {
-  let warned = false;
-  const warn = (error: unknown): void => {
-    if (!warned) process.emitWarning(`onEvent failed: ${describeError(error)}`, 'HoldfastWarning');
-    warned = true;
-  };
-  return (event) => {
-    try {
-      const result = listener(event);
-      if (result instanceof Promise) result.catch(warn);
-    } catch (error) {
-      warn(error);
-    }
-  };
 }
 
 interface Surroundings

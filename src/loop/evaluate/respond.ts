@@ -1,4 +1,5 @@
 import { HoldfastError } from '../../core/errors.ts';
+import { isErasedContent } from '../../core/fold/erased.ts';
 import type { Evaluation } from '../../core/fold/evaluations.ts';
 import { type ConversationMessage, textOf } from '../../core/log/messages.ts';
 import type { AnySession } from '../../session/session.ts';
@@ -22,9 +23,13 @@ export async function recordedResponse(
   const last = await lastMessage(session, evaluation);
   const checked = last && (await checkOutput(prompt.output.schema, last));
   if (!checked?.ok) {
+    const why =
+      last?.role === 'assistant' && isErasedContent(last.content)
+        ? 'was erased'
+        : `does not fit the output schema: ${checked?.problem ?? 'there is none'}`;
     throw new HoldfastError(
       'OUTPUT_INVALID',
-      `the recorded response of evaluation ${evaluation.id} does not fit the output schema: ${checked?.problem ?? 'there is none'}; evaluate again`,
+      `the recorded response of evaluation ${evaluation.id} ${why}; evaluate again`,
     );
   }
   return respond(session, evaluation.id, { status: 'completed', output: checked.value, pending: [] });

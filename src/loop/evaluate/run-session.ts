@@ -14,6 +14,7 @@ import { type HeldLease, holdLease } from '../../session/lease.ts';
 import type { AnySession } from '../../session/session.ts';
 import { PlanChanged } from '../calls/call-guards.ts';
 import type { Prompt } from '../define/define-prompt.ts';
+import { cancelled } from './cancel-watch.ts';
 import { checkOptions, EVALUATE_OPTIONS } from './check-options.ts';
 import type { Hold } from './evaluate.ts';
 import { waitOf } from './evaluate-in-session.ts';
@@ -90,7 +91,8 @@ export const RUN_OPTIONS: KnownOptions<Omit<RunOptions, 'session'>> = {
   resumeCancelled: true,
 };
 
-function newSessionRun(given: RunOptions): SessionRun {
+/** Throws `INVALID_ARGUMENT` for options that a run does not take. */
+export function newSessionRun(given: RunOptions): SessionRun {
   if (!given?.session) throw new HoldfastError('INVALID_ARGUMENT', 'run needs a session: openSession makes one');
   refuseUnknownOptions('run', given, { ...RUN_OPTIONS, session: true });
   const { session, until, agent, resumeCancelled = false, ...options } = given;
@@ -112,7 +114,10 @@ function isOwn(prompt: PromptIdentity, { session, agent }: SessionRun, step: Run
   return step.do !== 'begin' || step.input.agent === undefined || step.input.agent === agentName(prompt);
 }
 
-/** Takes the lease; another `run` is in the way, an `evaluate` is waited for, unless that one waits for this very call. */
+/**
+ * Takes the lease; another `run` is in the way, an `evaluate` is waited for unless `wait` says otherwise, or that one waits for this very
+ * call.
+ */
 async function takeLease(
   { leaseTtlMs, maxBlockedMs }: LoopSettings,
   run: SessionRun,
@@ -131,7 +136,7 @@ async function takeLease(
       maxBlockedMs,
       runs: true,
       waitMs: most(wait),
-      waitForEvaluateMs: most(true),
+      waitForEvaluateMs: most(options.wait ?? true),
       signal: following.signal,
       onWait: following.start,
     });
@@ -160,7 +165,8 @@ function follow(run: SessionRun): {
     start: () => {
       if (stop || until === undefined) return;
       stop = session.subscribe(look);
-      session.refresh().catch(() => {}); // for what it has committed before; later commits are announced
+      // What was committed before is not announced, and may have been read already; later commits are announced.
+      session.refresh().then(look, () => {});
     },
     stop: () => stop?.(),
   };
@@ -242,6 +248,7 @@ async function resultOf({ session, responses }: SessionRun, step: RunStep): Prom
   if (step.do === 'idle') return { status: 'idle', responses };
   if (step.do === 'begin') return { status: 'suspended', responses };
   const { evaluation } = step;
+  if (evaluation.status === 'running') return { status: 'suspended', responses }; // it was not resumed: the run is over
   if (evaluation.status === 'failed') return { status: 'failed', responses, error: failureOf(evaluation) };
   if (responses.at(-1)?.evaluationId === evaluation.id) return { status: 'suspended', responses };
   return { status: 'suspended', responses: [...responses, await waitingResponse(session, evaluation)] };
@@ -254,16 +261,17 @@ export function failureOf({ id, error }: Evaluation): HoldfastError {
   return new HoldfastError(code, `evaluation ${id} failed: ${message}; ${next}`);
 }
 
-/** The response of an evaluation that waits and was not touched. */
+/** The response of an evaluation that is suspended, from the log: the one that the run which suspended it has returned. */
 export function waitingResponse(
   session: AnySession,
-  { id, reason, until }: Evaluation,
+  { id, reason, until, suspension, cancelRequest }: Evaluation,
 ): Promise<EvaluationResponse<unknown>> {
   const ofPerson = session.pending({ evaluationId: id }).filter(({ deferred }) => !deferred);
   const pending = ofPerson.map(({ evaluationId, turn, callId, attempt }) => ({ evaluationId, turn, callId, attempt }));
   const timer = until !== undefined && { wakeAt: until };
   const why = reason ?? 'CANCELLED';
-  return respond(session, id, { status: 'suspended', reason: why, message: WAITS[why], pending, ...timer });
+  const message = cancelRequest ? cancelled(cancelRequest).message : WAITS[why]; // of logs that lack the recorded one
+  return respond(session, id, { status: 'suspended', reason: why, message, ...suspension, pending, ...timer });
 }
 
 const WAITS: Readonly<Record<SuspendReason, string>> = {

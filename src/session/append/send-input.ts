@@ -8,6 +8,7 @@ import { inputProblem } from '../../core/log/message-problem.ts';
 import { inputObstacle } from '../../core/plan/run-plan.ts';
 import type { QueuedInput } from '../../core/views/views.ts';
 import { lateModule } from '../../stores/late-module.ts';
+import { contentHashes, moveContent } from '../read/contents.ts';
 import type { AnyEvent } from './append-for-loop.ts';
 import type { AppendGuard } from './append-queue.ts';
 import type { AcceptedEvents } from './event-intake.ts';
@@ -138,14 +139,28 @@ function checkId(id: unknown): void {
   throw invalid(`the id of an input is a text of 1 to ${MAX_ID_LENGTH} characters`);
 }
 
-/** Compares what was recorded with what would be: both are redacted, and large parts are hashes. */
+/** Compares what was recorded with what would be: both are redacted, and large parts are hashes, by the handle's own limit. */
 function refuseOtherText(state: SessionState, known: SessionInput, content: InputContent): void {
   const recorded = known.content ?? placedContent(state, known);
-  if (!recorded || isErasedContent(recorded) || lateModule('node:util').isDeepStrictEqual(recorded, content)) return;
+  if (!recorded || isErasedContent(recorded) || isSameContent(recorded, content)) return;
   throw new HoldfastError(
     'KEY_REUSED',
     `this session has an input ${known.id} with other content; give each input an id of its own`,
   );
+}
+
+function isSameContent(recorded: InputContent, content: InputContent): boolean {
+  const { isDeepStrictEqual } = lateModule('node:util');
+  return isDeepStrictEqual(recorded, content) || isDeepStrictEqual(asReferences(recorded), asReferences(content));
+}
+
+/** A content with every part under its hash: handles with different `maxInlineLength` record the same text as different parts. */
+function asReferences(content: InputContent): readonly unknown[] {
+  return content.map((part) => {
+    if (contentHashes({ content: [part] }).length > 0) return part;
+    const moved = moveContent({ type: 'input/queued', content: [part] } as unknown as InputQueued, 0, 0).event;
+    return (moved as InputQueued).content[0];
+  });
 }
 
 function placedContent({ record }: SessionState, { placed }: SessionInput): InputContent | undefined {

@@ -1,5 +1,6 @@
 import { checkCount } from '../check-arguments.ts';
 import { decodeEvent } from '../encoded-event.ts';
+import { BackgroundIndexing } from '../search/background-indexing.ts';
 import type { OwnBackend, Replacement } from '../shell/backend.ts';
 import { Shell } from '../shell/define-store.ts';
 import { systemClock } from '../system-clock.ts';
@@ -18,7 +19,6 @@ import { SessionFork } from './rows/session-fork.ts';
 import { SessionList, SUMMARY_COLUMNS, type SummaryRow, summaryOf } from './rows/session-list.ts';
 import { SessionRemoval } from './rows/session-removal.ts';
 import { SessionRows } from './rows/session-rows.ts';
-import { BackgroundIndexing } from './search/background-indexing.ts';
 import { SearchIndex } from './search/search-index.ts';
 
 /** The store on an open database. */
@@ -29,14 +29,14 @@ export function storeOnDatabase(open: OpenDatabase, options: PostgresStoreOption
   const time = (): number | null => (options.clock === undefined ? null : clock.now());
   const table = (name: string): string => database.table(name);
   const sessions = new SessionRows(database);
-  const leases = new LeaseRows(database, clock, time);
+  const leases = new LeaseRows(database, time);
   const drafts = new DraftRows(database);
   const contents = new ContentRows(database);
   const list = new SessionList(database);
   const notices = new Notices({ database, listener });
   const joins = new AppendJoins();
   const index = new SearchIndex(database, sessions, contents);
-  const indexing = new BackgroundIndexing(index);
+  const indexing = new BackgroundIndexing({ advance: () => index.advance(), delayMs: 2000, pauseMs: 20 });
   const queue = new AppendQueue({ database, joins });
   const removal = new SessionRemoval(database, sessions);
   const forks = new SessionFork(database, sessions, removal);

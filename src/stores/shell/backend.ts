@@ -173,12 +173,10 @@ export interface LeaseRows {
 export interface LeaseRules {
   read(sessionId: string): Promise<Lease | undefined>;
   acquire(sessionId: string, options: AcquireLeaseOptions): Promise<LeaseAttempt>;
-  /** The new term; undefined when the lease is another's. */
-  renew(sessionId: string, fence: number, ttlMs: number): Promise<LeaseTerm | undefined>;
+  /** False when the lease is another's. */
+  renew(sessionId: string, fence: number, ttlMs: number): Promise<boolean>;
   /** False when the lease stays because events were appended after `seq`. */
   release(sessionId: string, fence: number, seq: number | undefined): Promise<boolean>;
-  /** When a lease of this process ends, as far as it knows. */
-  term(sessionId: string, fence: number): LeaseTerm | undefined;
 }
 
 /**

@@ -13,8 +13,7 @@ import {
   checkSnapshot,
   checkTtl,
 } from '../check-arguments.ts';
-import { RenewalThread } from '../leases/renewal-thread.ts';
-import { ClockLeases, KeptLeases } from '../leases/store-leases.ts';
+import { StoreLeases } from '../leases/store-leases.ts';
 import { contentMissing, fenceConflict, snapshotBeyondLog, storeClosed } from '../refusals.ts';
 import { DEFAULT_HITS, parseQuery } from '../search-text.ts';
 import { storeFailure } from '../store-failure.ts';
@@ -68,14 +67,9 @@ export class Shell<Key extends SessionKey> {
     const ask = backend.version?.bind(backend);
     this.#feed = backend.feed ?? (ask && new PollingFeed(ask));
     this.#feed?.start(this.#watchers);
-    const { leases } = backend;
-    const rules = 'acquire' in leases ? leases : new ClockLeases(leases, clock);
-    const thread = backend.renewals && clock.monotonic ? new RenewalThread(backend.renewals, clock) : undefined;
-    const kept = new KeptLeases(rules, clock, thread);
+    const leases = new StoreLeases(backend.leases, clock, backend.renewals);
     const summaries = new Summaries<Key>(backend);
-    this.#listing = new Listing(backend, summaries, (sessionId, lease) =>
-      rules instanceof ClockLeases ? rules.shown(sessionId, lease) : lease,
-    );
+    this.#listing = new Listing(backend, summaries, (sessionId, lease) => leases.shown(sessionId, lease));
     const appending = new Appending(backend, summaries, (sessionId, events) =>
       this.#committed(sessionId, events.some(makesWork)),
     );
@@ -146,30 +140,25 @@ export class Shell<Key extends SessionKey> {
       async acquireLease(sessionId, options) {
         enter(sessionId);
         checkTtl(options.ttlMs);
-        return write(async () => {
-          await kept.catchUp(sessionId);
-          return rules.acquire(sessionId, options);
-        });
+        return write(() => leases.acquire(sessionId, options));
       },
 
       async renewLease(sessionId, fence, ttlMs) {
         enter(sessionId);
         checkTtl(ttlMs);
-        return (await write(() => rules.renew(sessionId, fence, ttlMs))) !== undefined;
+        return (await write(() => leases.renew(sessionId, fence, ttlMs))) !== undefined;
       },
 
       keepLease(sessionId, fence, options) {
         enter(sessionId);
         checkTtl(options.ttlMs);
-        // Through the method that it was called beside: a store that wraps this one renews in its own way.
-        return kept.keep(sessionId, fence, options, async () =>
-          (await this.renewLease(sessionId, fence, options.ttlMs)) ? rules.term(sessionId, fence) : undefined,
-        );
+        // By its own method: a store that wraps this one sees renewals, too.
+        return leases.keep(sessionId, fence, options, () => this.renewLease(sessionId, fence, options.ttlMs));
       },
 
       releaseLease: async (sessionId, fence, { seq } = {}) => {
         enter(sessionId);
-        const isReleased = await write(() => rules.release(sessionId, fence, seq));
+        const isReleased = await write(() => leases.release(sessionId, fence, seq));
         // Work that its holder did not finish can be done now.
         if (isReleased) this.#committed(sessionId, true);
         return isReleased;
@@ -177,10 +166,7 @@ export class Shell<Key extends SessionKey> {
 
       async readLease(sessionId) {
         enter(sessionId);
-        return run(async () => {
-          await kept.catchUp(sessionId);
-          return rules.read(sessionId);
-        });
+        return run(() => leases.read(sessionId));
       },
 
       async writeSnapshot(sessionId, snapshot, { incarnation, revision, fence } = {}) {
@@ -287,7 +273,7 @@ export class Shell<Key extends SessionKey> {
       },
 
       close: () => {
-        this.#closing ??= this.#close(kept);
+        this.#closing ??= this.#close(leases);
         return this.#closing;
       },
     };
@@ -345,16 +331,16 @@ export class Shell<Key extends SessionKey> {
     this.#watchers.notify(sessionId);
   }
 
-  async #close(kept: KeptLeases): Promise<void> {
+  async #close(leases: StoreLeases): Promise<void> {
     this.#backend.closing?.();
     this.#watchers.clear();
-    kept.stop();
+    leases.stop();
     if (this.#running > 0) {
       await new Promise<void>((resolve) => {
         this.#idle = resolve;
       });
     }
-    await kept.close();
+    await leases.close();
     await this.#backend.close();
   }
 }

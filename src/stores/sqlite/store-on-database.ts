@@ -1,9 +1,10 @@
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import { decodeEvent } from '../encoded-event.ts';
+import { BackgroundIndexing } from '../search/background-indexing.ts';
 import type { LeaseRows, OwnBackend, StoredEvent } from '../shell/backend.ts';
 import { Shell } from '../shell/define-store.ts';
 import { systemClock } from '../system-clock.ts';
-import { untilFree } from './connection/busy.ts';
+import { busyDeadline, untilFree } from './connection/busy.ts';
 import { FileGuard } from './connection/file-guard.ts';
 import { checkIntegrity } from './connection/integrity.ts';
 import { RemoteCommits } from './connection/remote-commits.ts';
@@ -24,7 +25,6 @@ import { SessionList } from './rows/session-list.ts';
 import { SessionTable } from './rows/session-table.ts';
 import { SnapshotTable } from './rows/snapshot-table.ts';
 import { SummaryTable } from './rows/summary-table.ts';
-import { BackgroundIndexing } from './search/background-indexing.ts';
 import { SearchIndex } from './search/search-index.ts';
 import type { SqliteStore, SqliteStoreOptions } from './sqlite-store.ts';
 
@@ -57,7 +57,11 @@ export function storeOnDatabase(
   const guard = new FileGuard(database, path);
   const queue = new WriteQueue(database, path, busyTimeoutMs, guard);
   const log = new EventLog({ sessions, events, contents, drafts, summaries, epoch: () => queue.epoch });
-  const indexing = new BackgroundIndexing(index, queue);
+  const indexing = new BackgroundIndexing({
+    advance: async () => index.isComplete(undefined) || queue.submitAlone(() => index.advance()),
+    delayMs: 1000,
+    pauseMs: 50,
+  });
   const remote = new RemoteCommits(database, sessions, drafts);
   const checkpoints = new SliceCheckpoints(database, path);
   const removal = new SessionRemoval(database, { sessions, events, contents, index, queue, checkpoints });
@@ -73,6 +77,18 @@ export function storeOnDatabase(
 
   function scheduleIndexing(): void {
     if (backgroundIndexing && !readOnly) indexing.schedule();
+  }
+
+  /** Indexes what is committed now, as far as it can: a locked, full or damaged database leaves a rest, which the search reads. */
+  async function catchUp(sessionId: string | undefined): Promise<void> {
+    const deadline = busyDeadline(busyTimeoutMs);
+    try {
+      while (!index.isComplete(sessionId) && performance.now() < deadline) {
+        if (await queue.submitAlone(() => index.advance())) return;
+      }
+    } catch {
+      // The search meets what is really wrong.
+    }
   }
 
   /** Rows of a log, as text. */
@@ -184,7 +200,7 @@ export function storeOnDatabase(
     readCallContent: (key, call) => query(() => contents.readCall(key, call)),
 
     async search(terms, { sessionId, limit }) {
-      if (!readOnly) await indexing.catchUp(sessionId, busyTimeoutMs);
+      if (!readOnly) await catchUp(sessionId);
       // One snapshot: an event that is indexed meanwhile is neither found twice nor missed.
       const look = () => {
         if (sessionId === undefined) return index.find(terms, undefined, limit);

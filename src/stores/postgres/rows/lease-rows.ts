@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../../ports/clock.ts';
 import type { AcquireLeaseOptions, Lease, LeaseAttempt, LeaseHolder } from '../../../ports/store.ts';
-import { type LeaseTerm, termFrom } from '../../leases/lease-rules.ts';
+import type { LeaseRules } from '../../shell/backend.ts';
 import type { PostgresDatabase, Statement } from '../connection/database.ts';
 import { usable } from '../connection/layout.ts';
 import { idHash } from './session-rows.ts';
@@ -36,9 +35,8 @@ export function renewLeaseSql(database: PostgresDatabase): string {
  * Leases, in their session's row. They end by the server's clock, so clocks of machines may differ. The holder measures from the
  * moment before it asked, by its own clocks: for the holder a lease always ends earlier than for others (D76).
  */
-export class LeaseRows {
+export class LeaseRows implements LeaseRules {
   readonly #database: PostgresDatabase;
-  readonly #clock: Clock;
   /** Passed to the server instead of its own time, by tests. */
   readonly #time: () => number | null;
   readonly #read: Statement;
@@ -46,12 +44,9 @@ export class LeaseRows {
   readonly #create: Statement;
   readonly #renew: Statement;
   readonly #release: Statement;
-  /** When the leases end that this process acquired or renewed last, by session. */
-  readonly #terms = new Map<string, LeaseTerm & { readonly fence: number }>();
 
-  constructor(database: PostgresDatabase, clock: Clock, time: () => number | null) {
+  constructor(database: PostgresDatabase, time: () => number | null) {
     this.#database = database;
-    this.#clock = clock;
     this.#time = time;
     const sessions = database.table('sessions');
     const granted = `nextval('${database.table('fences')}')`;
@@ -100,47 +95,29 @@ export class LeaseRows {
     // Recognises the lease when it was granted and the connection broke before this process got the response.
     const grant = randomUUID();
     for (;;) {
-      const asked = termFrom(this.#clock, ttlMs);
       const ask = [sessionId, this.#time(), ttlMs, JSON.stringify(holder), grant];
       const [granted] = await this.#database.query<LeaseRow>(this.#grant, [...ask, fence, renewals]);
-      if (granted) return this.#acquired(sessionId, granted, asked);
+      if (granted) return { acquired: true, lease: leaseFromRow(granted) };
       const [row] = await this.#database.query<FoundRow>(this.#read, [sessionId, this.#time()]);
-      if (row?.lease_grant === grant) return this.#acquired(sessionId, row, asked);
+      if (row?.lease_grant === grant) return { acquired: true, lease: leaseFromRow(row) };
       if (row?.is_live) return { acquired: false, lease: leaseFromRow(row) };
       if (row) continue; // it has just expired
       const [created] = await this.#database.query<LeaseRow>(this.#create, [...ask, idHash(sessionId)]);
-      if (created) return this.#acquired(sessionId, created, asked);
+      if (created) return { acquired: true, lease: leaseFromRow(created) };
       await this.#database.checkLayout();
     }
   }
 
-  /** When the lease ends for its holder; undefined when another has it. */
-  async renew(sessionId: string, fence: number, ttlMs: number): Promise<LeaseTerm | undefined> {
-    const asked = termFrom(this.#clock, ttlMs);
+  async renew(sessionId: string, fence: number, ttlMs: number): Promise<boolean> {
     const [row] = await this.#database.query(this.#renew, [sessionId, fence, ttlMs, this.#time()]);
-    if (row) this.#terms.set(sessionId, { ...asked, fence });
-    else await this.#database.checkLayout();
-    if (row === undefined && this.#terms.get(sessionId)?.fence === fence) this.#terms.delete(sessionId);
-    return row === undefined ? undefined : asked;
-  }
-
-  /** When a lease of this process ends, as far as it knows. */
-  term(sessionId: string, fence: number): LeaseTerm | undefined {
-    const term = this.#terms.get(sessionId);
-    return term?.fence === fence ? term : undefined;
+    if (row === undefined) await this.#database.checkLayout();
+    return row !== undefined;
   }
 
   /** False when the lease stays because events were appended after `seq`. */
   async release(sessionId: string, fence: number, seq: number | undefined): Promise<boolean> {
     const released = await this.#database.query(this.#release, [sessionId, fence, seq ?? null]);
-    if (released.length === 0 && seq !== undefined && (await this.read(sessionId))?.fence === fence) return false;
-    if (this.#terms.get(sessionId)?.fence === fence) this.#terms.delete(sessionId);
-    return true;
-  }
-
-  #acquired(sessionId: string, row: LeaseRow, asked: LeaseTerm): LeaseAttempt {
-    this.#terms.set(sessionId, { ...asked, fence: row.fence });
-    return { acquired: true, lease: leaseFromRow(row) };
+    return released.length > 0 || seq === undefined || (await this.read(sessionId))?.fence !== fence;
   }
 }
 
