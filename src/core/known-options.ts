@@ -55,6 +55,8 @@ function changesBetween(a: string, b: string): number {
 
 /** Why one of these limits is none, or undefined. */
 export function limitProblem(limits: Readonly<Record<string, number | undefined>>): string | undefined {
-  const wrong = Object.entries(limits).find(([, value]) => value !== undefined && !(typeof value === 'number' && value >= 0));
+  const wrong = Object.entries(limits).find(
+    ([, value]) => value !== undefined && !(typeof value === 'number' && value >= 0),
+  );
   return wrong && `${wrong[0]} is ${wrong[1]}; give a number that is not negative, or leave it out`;
 }

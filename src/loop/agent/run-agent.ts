@@ -11,7 +11,7 @@ import { boundInstructions } from '../evaluate/check-options.ts';
 import { guarded } from '../evaluate/inside-evaluation.ts';
 import { perSession } from '../evaluate/per-session.ts';
 import type { EvaluationEvent, RunOptions, RunResult } from '../evaluate/provider-adapter.ts';
-import { recordedAnswer, respond } from '../evaluate/respond.ts';
+import { recordedResponse, respond } from '../evaluate/respond.ts';
 import { failureOf, newSessionRun, RUN_OPTIONS, waitingResponse } from '../evaluate/run-session.ts';
 import type { Agent, AgentListener, AgentResponse, AgentRunOptions, RunObstacle, UnfinishedRun } from './agent.ts';
 
@@ -214,7 +214,7 @@ async function responseOf<Output>(
   if (evaluation.status === 'completed') {
     try {
       // By this agent's schema, also when another agent has done the input, or the schema was another one then.
-      const { output } = await recordedAnswer(session, agent.prompt as Agent<unknown>['prompt'], evaluation);
+      const { output } = await recordedResponse(session, agent.prompt as Agent<unknown>['prompt'], evaluation);
       return { ...base, status: 'completed', output: output as Output };
     } catch (error) {
       if (isHoldfastError(error, 'OUTPUT_INVALID')) return failed(error);

@@ -26,7 +26,7 @@ import { findEvaluation } from './find-evaluation.ts';
 import { runToEnd } from './inner-loop.ts';
 import { guarded, insideEvaluation } from './inside-evaluation.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationResponse } from './provider-adapter.ts';
-import { recordedAnswer, respond } from './respond.ts';
+import { recordedResponse, respond } from './respond.ts';
 import { type Agent, currentEvaluation, type Run, record } from './run.ts';
 import { Suspension } from './suspension.ts';
 
@@ -120,7 +120,7 @@ async function evaluateConversation(
   place: Place,
 ): Promise<EvaluationResponse<unknown>> {
   const found = findEvaluation(around.session, prompt, options, place.conversationId);
-  if (found && !isOpen(found)) return recordedAnswer(around.session, prompt, found);
+  if (found && !isOpen(found)) return recordedResponse(around.session, prompt, found);
   await addSlices(around.session, prompt);
   const stop = found?.cancelRequest && cancelled(found.cancelRequest);
   if (found && stop && found.status === 'suspended' && options.resume === 'auto') {
@@ -210,7 +210,7 @@ async function carryOut(run: Run): Promise<EvaluationResponse<unknown>> {
     }
   }
   const evaluation = run.session.state.record.evaluations.get(run.evaluationId);
-  return evaluation ? recordedAnswer(run.session, run.prompt, evaluation) : respond(run.session, run.evaluationId);
+  return evaluation ? recordedResponse(run.session, run.prompt, evaluation) : respond(run.session, run.evaluationId);
 }
 
 /** Records a suspension and returns its response. Returns undefined when a person has decided about one of its calls: the loop plans again. */
@@ -235,8 +235,8 @@ async function suspend(run: Run, suspension: Suspension): Promise<EvaluationResp
   const { cancelRequest } = currentEvaluation(run);
   const stop = cancelRequest && cancelled(cancelRequest);
   const wakes = until !== undefined && { wakeAt: until };
-  const told = stop ? { reason: stop.reason, message: stop.message, pending } : { ...why, ...wakes };
-  return respond(run.session, evaluationId, { status: 'suspended', ...told });
+  const stated = stop ? { reason: stop.reason, message: stop.message, pending } : { ...why, ...wakes };
+  return respond(run.session, evaluationId, { status: 'suspended', ...stated });
 }
 
 /** Which provider failed; nothing for an agent with a loop of its own, which asks providers itself. */

@@ -10,7 +10,7 @@ import type { CompletedResponse, EvaluationResponse, SuspendedResponse } from '.
 /** The response of an evaluation, read from the log alone: the same now and after any restart. */
 
 /** The response of an evaluation that has ended, from the log (D14). */
-export async function recordedAnswer(
+export async function recordedResponse(
   session: AnySession,
   prompt: Prompt<unknown>,
   evaluation: Evaluation,
@@ -20,11 +20,11 @@ export async function recordedAnswer(
     throw new HoldfastError(code, `evaluation ${evaluation.id} failed: ${message}; start a new one`);
   }
   if (!prompt.output) return respond(session, evaluation.id);
-  const answer = await lastAnswer(session, evaluation);
-  const checked = answer && (await checkOutput(prompt.output.schema, answer));
+  const newest = await lastResponse(session, evaluation);
+  const checked = newest && (await checkOutput(prompt.output.schema, newest));
   if (!checked?.ok) {
     const why =
-      answer?.role === 'assistant' && isErasedContent(answer.content)
+      newest?.role === 'assistant' && isErasedContent(newest.content)
         ? 'was erased'
         : `does not fit the output schema: ${checked?.problem ?? 'there is none'}`;
     throw new HoldfastError(
@@ -46,11 +46,11 @@ export async function respond(
   how: Ended | Omit<SuspendedResponse, keyof Recorded> = { status: 'completed', output: undefined, pending: [] },
 ): Promise<EvaluationResponse<unknown>> {
   const evaluation = session.state.record.evaluations.get(evaluationId);
-  const answer = evaluation && (await lastAnswer(session, evaluation));
+  const newest = evaluation && (await lastResponse(session, evaluation));
   return {
     evaluationId,
     sessionId: session.id,
-    text: answer ? textOf(answer) : '',
+    text: newest ? textOf(newest) : '',
     usage: evaluation?.totalUsage ?? { inputTokens: 0, outputTokens: 0 },
     turns: evaluation?.turn ?? 0,
     ...how,
@@ -58,7 +58,7 @@ export async function respond(
 }
 
 /** The newest assistant message, with its external content (D58). */
-async function lastAnswer(session: AnySession, evaluation: Evaluation): Promise<ConversationMessage | undefined> {
+async function lastResponse(session: AnySession, evaluation: Evaluation): Promise<ConversationMessage | undefined> {
   for (let i = evaluation.messages.length - 1; i >= 0; i--) {
     const message = evaluation.messages.at(i);
     if (message?.role === 'assistant') return (await session.resolve([message]))[0];

@@ -215,8 +215,8 @@ async function begin(
 ): Promise<EvaluationResponse<unknown>> {
   const { input, continues, supersedes } = step;
   // External content is loaded: the session stores it again, for the message.
-  const [said] = await hold.session.resolve([{ content: input.content } as UserMessage]);
-  const content = (said as UserMessage).content;
+  const [message] = await hold.session.resolve([{ content: input.content } as UserMessage]);
+  const content = (message as UserMessage).content;
   return evaluateUnderLease(
     hold,
     prompt,
