@@ -322,7 +322,7 @@ describe('a custom model', () => {
     modelId: 'own',
     async *stream({ turn }) {
       const last: ModelResponse = { content: [{ type: 'text', text: 'ok' }], toolCalls: [] };
-      yield { type: 'finish', answer: turn === 1 ? (answer as ModelResponse) : last };
+      yield { type: 'finish', response: turn === 1 ? (answer as ModelResponse) : last };
     },
   });
 

@@ -144,9 +144,9 @@ function streamAfter(session: AnySession, messageId: string): UiMessageStreamOpt
   const { record } = session.state;
   const input = record.inbox.items.get(messageId);
   if (input) return input.status === 'withdrawn' ? undefined : streamOfInput(session, messageId);
-  const said = record.messages.find(({ id, role }) => id === messageId && role === 'user');
-  const evaluation = record.evaluations.get(said?.evaluationId ?? messageId);
-  if (!evaluation || (!said && evaluation.status !== 'running')) return undefined;
+  const message = record.messages.find(({ id, role }) => id === messageId && role === 'user');
+  const evaluation = record.evaluations.get(message?.evaluationId ?? messageId);
+  if (!evaluation || (!message && evaluation.status !== 'running')) return undefined;
   return streamOfEvaluation(session, evaluation);
 }
 
