@@ -87,7 +87,11 @@ describe('another provider continues a conversation', () => {
         },
       ],
     });
-    const messages = [question, response, ...new Conversation().user('And tomorrow?').messages] as ConversationMessage[];
+    const messages = [
+      question,
+      response,
+      ...new Conversation().user('And tomorrow?').messages,
+    ] as ConversationMessage[];
     for (const provider of PROVIDERS) await ask(modelOf(provider, server.url), request(2, messages));
     expect(server.refusals).toEqual([]);
     for (const { body } of server.requests) expect(JSON.stringify(body)).toContain('It rains.');

@@ -75,7 +75,10 @@ describe('reasoning', () => {
       );
       const chat = new Conversation().user('Well?');
       const { response } = await ask(modelOf(provider, server.url), request(1, chat.messages));
-      expect(response).toMatchObject({ content: [{ type: 'reasoning', text: 'Hmm, what if' }], finishReason: 'length' });
+      expect(response).toMatchObject({
+        content: [{ type: 'reasoning', text: 'Hmm, what if' }],
+        finishReason: 'length',
+      });
       await ask(modelOf(provider, server.url), request(2, chat.assistant(response).user('So?').messages));
       expect(server.refusals).toEqual([]);
     }

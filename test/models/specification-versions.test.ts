@@ -36,7 +36,10 @@ describe('the versions of the AI SDK’s provider specification', () => {
   test('v4 (AI SDK 7): tagged files, nested usage', async () => {
     const asked: LanguageModelV4CallOptions[] = [];
     const model = { ...v4([...said, finish], asked), provider: 'other.responses' };
-    const { response } = await ask(aiSdkModel(model, { reasoning: 'low' }), request(2, full.messages, { tools: TOOLS }));
+    const { response } = await ask(
+      aiSdkModel(model, { reasoning: 'low' }),
+      request(2, full.messages, { tools: TOOLS }),
+    );
     expect(response).toMatchObject({
       content: [{ type: 'text', text: 'Hello' }],
       finishReason: 'stop',
@@ -75,7 +78,10 @@ describe('the versions of the AI SDK’s provider specification', () => {
   test('v3 (AI SDK 6): bare files, image and file results', async () => {
     const asked: LanguageModelV3CallOptions[] = [];
     const model = { ...v3([...said, finish], asked), provider: 'other.responses' };
-    const { response } = await ask(aiSdkModel(model, { reasoning: 'low' }), request(2, full.messages, { tools: TOOLS }));
+    const { response } = await ask(
+      aiSdkModel(model, { reasoning: 'low' }),
+      request(2, full.messages, { tools: TOOLS }),
+    );
     expect(response.usage).toMatchObject({ inputTokens: 9, outputTokens: 8, reasoningTokens: 5 });
     expect(asked[0]).not.toHaveProperty('reasoning');
     expect(asked[0]?.prompt).toMatchObject([

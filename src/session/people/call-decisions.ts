@@ -39,7 +39,7 @@ export async function settleCall(
   }
   const attempt = before.attempt;
   const evidence = options.by === undefined ? {} : { by: options.by };
-  await recordDecision(session, { type: 'tool/settled', ...ref(call), attempt, how, ...evidence }, (state) => {
+  await record(session, { type: 'tool/settled', ...ref(call), attempt, how, ...evidence }, (state) => {
     const now = openCall(session, state, { ...call, attempt });
     const { settlement } = now;
     if (settlement && lateModule('node:util').isDeepStrictEqual(settlement, how)) throw new AlreadyRecorded();
@@ -71,7 +71,7 @@ export async function approveCall(session: CallSession, call: CallRef, options: 
     ...(edited !== undefined && { arguments: edited }),
   };
   await session.refresh();
-  await recordDecision(session, { type: 'tool/approved', ...ref(call), ...evidence }, (state) => {
+  await record(session, { type: 'tool/approved', ...ref(call), ...evidence }, (state) => {
     const now = undecidedCall(session, state, call);
     if (!now.approvalRequest)
       refuse(`call ${call.callId} does not wait for approval; list those with session.pending()`);
@@ -90,7 +90,7 @@ export async function denyCall(session: CallSession, call: CallRef, options: Den
   const { reason, by } = options;
   const evidence = { ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) };
   await session.refresh();
-  await recordDecision(session, { type: 'tool/denied', ...ref(call), ...evidence }, (state) => {
+  await record(session, { type: 'tool/denied', ...ref(call), ...evidence }, (state) => {
     undecidedCall(session, state, call);
   });
 }
@@ -100,7 +100,7 @@ class AlreadyRecorded extends Error {}
 
 type Decision = Without<ToolApproved | ToolDenied | ToolSettled, 'seq' | 'at'>;
 
-async function recordDecision(session: CallSession, event: Decision, guard: (state: SessionState) => void): Promise<void> {
+async function record(session: CallSession, event: Decision, guard: (state: SessionState) => void): Promise<void> {
   try {
     await session.append([event], { guard });
   } catch (error) {

@@ -6,7 +6,7 @@ import { userBlocks } from '../../formats/anthropic-blocks.ts';
 import { onLossOf } from '../../formats/losses.ts';
 import { EMPTY_MESSAGE } from '../../formats/placeholders.ts';
 import type { Json } from '../json-access.ts';
-import type { HandedCall, HandedResponse, HandedTurn, HandedPart } from './handed-turns.ts';
+import type { HandedCall, HandedPart, HandedResponse, HandedTurn } from './handed-turns.ts';
 import {
   isUuid,
   jsonLines,

@@ -7,7 +7,7 @@ import { onLossOf } from '../../formats/losses.ts';
 import { orLoss, refusedType, Unsendable, webMedia } from '../../formats/media.ts';
 import { EMPTY_MESSAGE } from '../../formats/placeholders.ts';
 import type { Json } from '../json-access.ts';
-import type { HandedCall, HandedPrompt, HandedResponse, HandedTurn, HandedPart } from './handed-turns.ts';
+import type { HandedCall, HandedPart, HandedPrompt, HandedResponse, HandedTurn } from './handed-turns.ts';
 import {
   isUuid,
   jsonLines,

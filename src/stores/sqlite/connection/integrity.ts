@@ -32,7 +32,8 @@ const QUERIES: readonly Query[] = [
           WHERE e.position <= (SELECT value FROM counters WHERE name = 'placed') AND NOT EXISTS
             (SELECT 1 FROM places p WHERE p.id = ((e.key << 32) | e.seq) AND p.position = e.position)
           HAVING events > 0`,
-    describe: ({ events }) => `${events} events have no place or a wrong one, and are not found when their session is read`,
+    describe: ({ events }) =>
+      `${events} events have no place or a wrong one, and are not found when their session is read`,
   },
   {
     sql: `SELECT count(*) AS places FROM places p WHERE NOT EXISTS
