@@ -1,8 +1,16 @@
 /** The same line of `agent.run` again: all that it returns is read from the log (D61, D80). */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { type AgentOptions, createAgent, defineTool, ModelError, openStore, scriptedModel, suspendUntil } from '../../../src/index.ts';
 import type { UnstoredEvent } from '../../../src/core/log/events.ts';
+import {
+  type AgentOptions,
+  createAgent,
+  defineTool,
+  ModelError,
+  openStore,
+  scriptedModel,
+  suspendUntil,
+} from '../../../src/index.ts';
 import { fakeClock } from '../../../src/testing/fake-clock.ts';
 import { agentOf, gate, oneCall, openMemory } from './run-fixtures.ts';
 

@@ -36,7 +36,7 @@ export function gate() {
       const aborted = new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
       await Promise.race([released.promise, aborted]);
       const content = [{ type: 'text' as const, text: `You said: ${newestUser(messages)}` }];
-      yield { type: 'finish', answer: { content, toolCalls: [] } };
+      yield { type: 'finish', response: { content, toolCalls: [] } };
     },
   };
   return { model, begun: begun.promise, go: () => released.resolve() };
