@@ -265,13 +265,22 @@ export function waitingResponse(
   session: AnySession,
   { id, reason, until, suspension, cancelRequest }: Evaluation,
 ): Promise<EvaluationResponse<unknown>> {
-  const ofPerson = session.pending({ evaluationId: id }).filter(({ deferred }) => !deferred);
+  // An evaluation that is suspended for another reason waits for no person, although calls are open: one may have a child that failed.
+  const isOfCalls = reason === undefined || reason === 'CANCELLED' || CALL_REASONS.has(reason);
+  const open = isOfCalls ? session.pending({ evaluationId: id }) : [];
+  const ofPerson = open.filter(({ deferred }) => !deferred);
   const pending = ofPerson.map(({ evaluationId, turn, callId, attempt }) => ({ evaluationId, turn, callId, attempt }));
   const timer = until !== undefined && { wakeAt: until };
   const why = reason ?? 'CANCELLED';
   const message = cancelRequest ? cancelled(cancelRequest).message : WAITS[why]; // of logs that lack the recorded one
   return respond(session, id, { status: 'suspended', reason: why, message, ...suspension, pending, ...timer });
 }
+
+const CALL_REASONS: ReadonlySet<SuspendReason> = new Set([
+  'APPROVAL_REQUIRED',
+  'TOOL_OUTCOME_UNKNOWN',
+  'TIMER_PENDING',
+]);
 
 const WAITS: Readonly<Record<SuspendReason, string>> = {
   APPROVAL_REQUIRED: 'calls wait for approval: session.approve or session.deny, then run again',
