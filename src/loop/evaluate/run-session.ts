@@ -7,7 +7,7 @@ import type { SuspendReason } from '../../core/log/events.ts';
 import type { UserMessage } from '../../core/log/messages.ts';
 import type { PromptIdentity } from '../../core/log/prompt-identity.ts';
 import { agentOfStep, inputOutcome } from '../../core/plan/input-outcome.ts';
-import { newestRunnable, planRun, type RunStep } from '../../core/plan/run-plan.ts';
+import { CALL_REASONS, newestRunnable, planRun, type RunStep } from '../../core/plan/run-plan.ts';
 import type { Lease } from '../../ports/store.ts';
 import { refuseImported } from '../../session/change/imported.ts';
 import { type HeldLease, holdLease } from '../../session/lease.ts';
@@ -275,12 +275,6 @@ export function waitingResponse(
   const message = cancelRequest ? cancelled(cancelRequest).message : WAITS[why]; // of logs that lack the recorded one
   return respond(session, id, { status: 'suspended', reason: why, message, ...suspension, pending, ...timer });
 }
-
-const CALL_REASONS: ReadonlySet<SuspendReason> = new Set([
-  'APPROVAL_REQUIRED',
-  'TOOL_OUTCOME_UNKNOWN',
-  'TIMER_PENDING',
-]);
 
 const WAITS: Readonly<Record<SuspendReason, string>> = {
   APPROVAL_REQUIRED: 'calls wait for approval: session.approve or session.deny, then run again',
