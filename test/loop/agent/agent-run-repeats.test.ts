@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { UnstoredEvent } from '../../../src/core/log/events.ts';
+import { definePrompt } from '../../../src/evaluate.ts';
 import {
   type AgentOptions,
   createAgent,
@@ -41,6 +42,14 @@ const sleep = defineTool({
   effect: 'idempotent',
   execute: () => suspendUntil(Date.parse('2100-01-01T00:00:00.000Z')),
 });
+const child = definePrompt({ ns: 'a', key: 'child', instructions: 'Help.' });
+const delegate = defineTool({
+  name: 'delegate',
+  description: 'Has a child of its own',
+  input: z.object({}),
+  effect: 'idempotent',
+  execute: async (_, context) => (await context.evaluate(child, { input: 'Go.', maxTurns: 0 })).text,
+});
 const slowDown = scriptedModel(() => {
   throw new ModelError('slow down', { status: 429, retryable: true, retryAfterMs: 3_600_000 });
 });
@@ -48,6 +57,7 @@ test.for([
   ['an approval', { tools: [pay], model: oneCall('pay') }],
   ['a time', { tools: [sleep], model: oneCall('sleep') }],
   ['a provider', { model: slowDown }],
+  ['a child with a limit', { tools: [delegate], model: oneCall('delegate') }],
 ] as const)(
   'a run that waits for %s returns the same when it is repeated: all of it is read from the log (D80)',
   async ([, options]) => {
