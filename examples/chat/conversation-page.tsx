@@ -1,11 +1,11 @@
 /** A chat page on the hooks of `holdfast/react`. */
-import { type ConversationBlock, pendingBlocks } from 'holdfast/conversation';
+import type { ConversationBlock } from 'holdfast/conversation';
 import { type Conversation, useConversation } from 'holdfast/react';
 import { memo, useState } from 'react';
 import { ChatShell, Message, renderPage, serverUrl, sessionId } from './chat-shell.tsx';
 
 function Chat({ id }: { readonly id: string }) {
-  const { state, status, queue, pending, error, actions } = useConversation(
+  const { state, agent, status, queue, pending, error, actions } = useConversation(
     `${serverUrl()}/sessions/${encodeURIComponent(id)}`,
   );
   const [failed, setFailed] = useState('');
@@ -17,7 +17,7 @@ function Chat({ id }: { readonly id: string }) {
     <ChatShell
       title={id}
       status={status}
-      isBusy={isBusy(state, queue.length)}
+      isBusy={agent === 'working' || queue.length > 0}
       onSend={(text) => attempt(actions.send(text))}
       onStop={() => attempt(actions.stop())}
       notice={
@@ -34,12 +34,6 @@ function Chat({ id }: { readonly id: string }) {
       ))}
     </ChatShell>
   );
-}
-
-/** Something is queued, or a response or a call is not finished. Notices (`system`) stay pending while a person is needed. */
-function isBusy(state: Conversation['state'], queued: number): boolean {
-  const isOpen = pendingBlocks(state).some(({ type }) => type !== 'system');
-  return queued > 0 || isOpen || state.blocks.at(-1)?.type === 'user_message';
 }
 
 /** An unchanged block is the same object after an update, so `memo` skips it. */

@@ -13,8 +13,7 @@ import type { ConversationEvent } from '../conversation/events.ts';
 import { createConversationState } from '../conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../conversation/reduce-conversation.ts';
 import { reviveConversationState } from '../conversation/revive.ts';
-import type { CallState } from '../core/fold/evaluations.ts';
-import type { QueuedInput } from '../core/views/views.ts';
+import type { PendingCall, QueuedInput } from '../core/views/views.ts';
 import type { AnySession } from '../session/session.ts';
 import { type LogConverter, logConverter } from '../transcripts/own-log.ts';
 import { nextFrame } from './browser.ts';
@@ -23,7 +22,7 @@ import type { ConversationActions, ConversationSource } from './conversation-sou
 import { Observable } from './observable.ts';
 import { pause, type RequestOptions } from './request.ts';
 import { serverSource } from './server-source.ts';
-import { Waiting, withoutInputOf } from './waiting.ts';
+import { type AgentStatus, Waiting, withoutInputOf } from './waiting.ts';
 
 /** Whether a conversation is followed. */
 export type ConversationStatus = 'connecting' | 'live' | 'reconnecting' | 'ended';
@@ -32,10 +31,12 @@ export type ConversationStatus = 'connecting' | 'live' | 'reconnecting' | 'ended
 export interface ConversationSnapshot {
   readonly state: SessionConversationState;
   readonly status: ConversationStatus;
+  /** What the agent does, by the log: `working` until its evaluation has ended or is suspended. `idle` until the log was read. */
+  readonly agent: AgentStatus;
   /** Inputs that were sent and are not part of the conversation yet. */
   readonly queue: readonly QueuedInput[];
   /** Calls that wait for a person. */
-  readonly pending: readonly CallState[];
+  readonly pending: readonly PendingCall[];
   /** Why the conversation is not live; undefined while it is. */
   readonly error: Error | undefined;
   /** The position of the newest item. */
@@ -85,7 +86,7 @@ export class ConversationClient extends Observable<ConversationSnapshot> {
   constructor(source: string | AnySession, options: ConversationOptions = {}) {
     const { initial, machinery = false, holdfast } = options;
     const state = initial ? reviveConversationState(initial.state) : createConversationState();
-    super({ state, status: 'connecting', queue: [], pending: [], error: undefined, cursor: undefined });
+    super({ state, status: 'connecting', agent: 'idle', queue: [], pending: [], error: undefined, cursor: undefined });
     this.options = options;
     const own = typeof source === 'string' ? serverSource(source, () => this.options) : holdfast?.sessionSource(source);
     if (!own) throw new TypeError("a session needs { holdfast }: import * as holdfast from 'holdfast'");
@@ -145,7 +146,7 @@ export class ConversationClient extends Observable<ConversationSnapshot> {
     this.#isRequested = false;
     this.#folded = reduceConversationEvents(this.#folded, this.#events);
     this.#events = [];
-    if (this.#isRead) this.#next = { ...this.#next, state: this.#folded };
+    if (this.#isRead) this.#next = { ...this.#next, state: this.#folded, agent: this.#waiting.agent };
     this.show(this.#next);
   }
 

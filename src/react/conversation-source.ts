@@ -1,8 +1,7 @@
-import type { CallState } from '../core/fold/evaluations.ts';
 import type { InputContent } from '../core/log/events.ts';
 import type { TailItem } from '../core/log/tail.ts';
 import type { SessionDecisions } from '../core/views/session-decisions.ts';
-import type { QueuedInput } from '../core/views/views.ts';
+import type { PendingCall, QueuedInput } from '../core/views/views.ts';
 import type { SendOptions } from '../session/append/send-input.ts';
 
 /** What people can do with a conversation. Each resolves when it is in the log; the process that runs the session obeys. */
@@ -34,6 +33,6 @@ export interface ConversationSource {
   /** Whether no later attempt can succeed after this error of `follow`. */
   isFinal(error: unknown): boolean;
   /** The queued inputs and, if they are wanted, the calls without a result. */
-  readWaiting(withCalls: boolean): Promise<readonly [readonly QueuedInput[], readonly CallState[]]>;
+  readWaiting(withCalls: boolean): Promise<readonly [readonly QueuedInput[], readonly PendingCall[]]>;
   readonly actions: ConversationActions;
 }

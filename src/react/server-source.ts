@@ -1,7 +1,6 @@
-import type { CallState } from '../core/fold/evaluations.ts';
 import type { InputContent } from '../core/log/events.ts';
 import type { CallRef } from '../core/log/messages.ts';
-import type { QueuedInput } from '../core/views/views.ts';
+import type { PendingCall, QueuedInput } from '../core/views/views.ts';
 import type { SendOptions } from '../session/append/send-input.ts';
 import type { ConversationActions, ConversationSource } from './conversation-source.ts';
 import {
@@ -49,7 +48,7 @@ export function serverSource(address: string, options: () => RequestOptions): Co
       const { inputs } = await read<{ readonly inputs: readonly QueuedInput[] }>(`${url}/queue`, options());
       return [
         inputs,
-        withCalls ? (await read<{ readonly calls: readonly CallState[] }>(`${url}/calls`, options())).calls : [],
+        withCalls ? (await read<{ readonly calls: readonly PendingCall[] }>(`${url}/calls`, options())).calls : [],
       ];
     },
     actions: serverActions(url, options),

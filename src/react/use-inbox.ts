@@ -1,10 +1,11 @@
-import { type CallState, isDecided } from '../core/fold/evaluations.ts';
+import type { PendingCall } from '../core/views/views.ts';
 import type { SessionInfo } from '../ports/store.ts';
 import type { ConversationActions } from './conversation-source.ts';
 import { type RequestError, type RequestOptions, read, withoutSlash } from './request.ts';
 import { useResource } from './resource.ts';
 import { serverSource } from './server-source.ts';
 import { type Listing, readList } from './use-sessions.ts';
+import { waitsForPerson } from './waiting.ts';
 
 /** Options of `useInbox`. */
 export interface UseInboxOptions extends RequestOptions {
@@ -17,8 +18,8 @@ export interface UseInboxOptions extends RequestOptions {
 /** A session that waits for a person: its calls, or, without calls, the evaluation that is suspended or has failed. */
 export interface InboxEntry {
   readonly session: SessionInfo;
-  /** Open calls that no person has decided about, with the arguments that they would run with. */
-  readonly calls: readonly (CallState & { readonly exactArguments?: string })[];
+  /** The calls that wait for a person, with the arguments that they would run with. */
+  readonly calls: readonly (PendingCall & { readonly exactArguments?: string })[];
   readonly actions: ConversationActions;
 }
 
@@ -63,7 +64,7 @@ async function entryOf(
   try {
     const { calls } = await read<Pick<InboxEntry, 'calls'>>(`${own}/calls`, options, { signal });
     const { actions } = serverSource(own, () => options);
-    return { session, calls: calls.filter((call) => !isDecided(call)), actions };
+    return { session, calls: calls.filter(waitsForPerson), actions };
   } catch (error) {
     if ((error as Partial<RequestError>).status === 404) return undefined;
     throw error;

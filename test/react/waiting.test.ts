@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { createAdapter, definePrompt } from '../../src/evaluate.ts';
 import * as holdfast from '../../src/index.ts';
 import { ConversationClient, type RequestError } from '../../src/react.ts';
-import { chat, serve } from '../server/support.ts';
+import { chat, HeldModel, serve } from '../server/support.ts';
 import { follow, Network, shows, textsOf } from './support.ts';
 
 const { createAgent, defineTool, memoryStore, openSession, scriptedModel } = holdfast;
@@ -37,6 +37,44 @@ test.for([
   await (action === 'deny' ? client.actions.deny(call, { reason: result }) : client.actions.approve(call));
   const done = await shows(client, (snapshot) => textsOf(snapshot).includes('Done.') && snapshot.pending.length === 0);
   expect(JSON.stringify(done.state)).toContain(result);
+});
+
+test('`agent` is what the log says of the newest evaluation: it works, is suspended, or has ended', async () => {
+  const { url } = await serve({ agents });
+  const client = follow(`${url}/sessions/ada`);
+  const statuses: string[] = [];
+  const end = client.subscribe(() => {
+    const { agent } = client.getSnapshot();
+    if (agent !== statuses.at(-1)) statuses.push(agent);
+  });
+  await client.actions.send('Post it');
+  const { pending } = await shows(client, ({ agent, pending }) => agent === 'waiting' && pending.length > 0);
+  expect(pending).toMatchObject([{ waitsFor: 'approval' }]);
+  if (pending[0]) await client.actions.approve(pending[0]);
+  await shows(client, ({ agent, state }) => agent === 'idle' && state.blocks.at(-1)?.status === 'complete');
+  expect(statuses.filter((status) => status !== 'working')).toEqual(['idle', 'waiting', 'idle']);
+  expect((await shows(follow(`${url}/sessions/ada`), ({ status }) => status === 'live')).agent).toBe('idle');
+  end();
+});
+
+test('`agent` is `working` from the placed message on, before anything of the response is there', async () => {
+  const model = new HeldModel();
+  const { url, send } = await serve({
+    heartbeatMs: 5,
+    agents: () => createAgent({ adapter: createAdapter({ model }), prompt: chat }),
+  });
+  const client = follow(`${url}/sessions/ada`);
+  await client.actions.send('Hello');
+  const { state } = await shows(client, ({ agent }) => agent === 'working');
+  expect(state.blocks.every(({ status }) => status === 'complete')).toBe(true);
+  await client.actions.stop();
+  expect((await shows(client, ({ agent }) => agent === 'waiting')).pending).toEqual([]); // suspended: CANCELLED
+  await send('DELETE', '/sessions/ada');
+  await shows(client, ({ status }) => status === 'ended');
+  client.actions.reconnect();
+  await client.actions.send('Again');
+  model.say(undefined);
+  await shows(client, ({ agent, status }) => agent === 'idle' && status === 'live');
 });
 
 test('a page that is opened later shows what waits', async () => {
