@@ -57,10 +57,11 @@ export async function openDatabase(path: string, pass: (point: string) => void):
   const [reader, writer] = [createClient(config), createClient(config)];
   let last: Promise<unknown> = Promise.resolve();
 
-  async function begin(): Promise<Transaction> {
+  /** Tries again while another connection writes. */
+  async function untilFree<T>(work: () => Promise<T>): Promise<T> {
     for (const deadline = Date.now() + BUSY_MS; ; ) {
       try {
-        return await writer.transaction('write');
+        return await work();
       } catch (error) {
         if (errorCode(error) !== 'STORE_BUSY' || Date.now() > deadline) throw error;
         await writer.reconnect(); // a connection that could not begin cannot commit its next transaction
@@ -72,7 +73,7 @@ export async function openDatabase(path: string, pass: (point: string) => void):
   /** libSQL has one writer at a time: those of this connection wait for each other here. */
   function write<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     const writing = last.then(async () => {
-      const sql = await begin();
+      const sql = await untilFree(() => writer.transaction('write'));
       try {
         const value = await work(sql);
         if (value === undefined || value === false) return value;
@@ -98,8 +99,8 @@ export async function openDatabase(path: string, pass: (point: string) => void):
     await write((sql) => change(sql, 'DELETE FROM doomed WHERE key = ?', key));
   }
 
-  await writer.execute('PRAGMA journal_mode = WAL');
-  await writer.executeMultiple(LAYOUT);
+  await untilFree(() => writer.execute('PRAGMA journal_mode = WAL'));
+  await untilFree(() => writer.executeMultiple(LAYOUT));
   return {
     sql: reader,
     write,
