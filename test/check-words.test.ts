@@ -1,6 +1,6 @@
 /** The check of the glossary's terms, which `npm run check` runs on the repository (scripts/check-words.ts). */
 import { describe, expect, test } from 'vitest';
-import { findBannedWords } from '../scripts/words/find-banned-words.ts';
+import { findBannedNames, findBannedWords } from '../scripts/words/find-banned-words.ts';
 
 const RESPONSE = 'use response (of a model), result (of a call), return, respond';
 
@@ -44,5 +44,30 @@ describe('a banned word is accepted', () => {
     ['as a part of another word', 'src/a.ts', '// The answerable, amended, retold, hearts.'],
   ] as const)('%s', ([, path, content]) => {
     expect(findBannedWords(path, content)).toEqual([]);
+  });
+});
+
+describe('a name of the sources', () => {
+  test.for([
+    ['with a banned word', 'src/a.ts', '\nconst lastAnswer = 1;', 'lastAnswer: use response, result, respond'],
+    [
+      'of capitals with a banned word',
+      'src/a.ts',
+      '\nconst ANSWER_AS_JSON = 1;',
+      'ANSWER_AS_JSON: use response, result, respond',
+    ],
+    ['of a private method', 'studio/src/a.tsx', '\nthis.#say();', 'say: use text, message, state'],
+  ] as const)('%s is reported', ([, path, content, problem]) => {
+    expect(findBannedNames(path, content)).toEqual([`${path}:2: ${problem}`]);
+  });
+
+  test.for([
+    ['in a text', 'src/a.ts', "const type = 'answer';"],
+    ['in a comment', 'src/a.ts', '// Reads `answer`.'],
+    ['as a part of another word', 'src/a.ts', 'const retold = answerable;'],
+    ['of a test', 'test/a.test.ts', 'const answer = 1;'],
+    ['of a foreign format', 'src/agents/opencode/opencode-server.ts', 'await reply({ answers });'],
+  ] as const)('is not reported for a banned word %s', ([, path, content]) => {
+    expect(findBannedNames(path, content)).toEqual([]);
   });
 });

@@ -56,7 +56,7 @@ function pacedModel(): Model {
         yield { type: 'text-delta', blockId: 'text', delta };
       }
       const toolCalls = turn < TURNS ? [{ callId: `call_${turn}`, name: 'note', arguments: '{}' }] : [];
-      yield { type: 'finish', answer: { content: [{ type: 'text', text: delta.repeat(PIECES) }], toolCalls } };
+      yield { type: 'finish', response: { content: [{ type: 'text', text: delta.repeat(PIECES) }], toolCalls } };
     },
   };
 }

@@ -22,7 +22,7 @@ export const slowModel: Model = {
     if (last?.role === 'user' && /letter/i.test(said)) {
       const letter = { to: 'Ada', text: 'The engine weaves algebraical patterns.' };
       const call = { callId: `letter_${turn}`, name: sendLetter.name, arguments: JSON.stringify(letter) };
-      yield { type: 'finish', answer: { content: [], toolCalls: [call], finishReason: 'tool-calls' } };
+      yield { type: 'finish', response: { content: [], toolCalls: [call], finishReason: 'tool-calls' } };
       return;
     }
     let text = '';
@@ -32,7 +32,7 @@ export const slowModel: Model = {
       text += delta;
       yield { type: 'text-delta', blockId: 'text', delta };
     }
-    yield { type: 'finish', answer: { content: [{ type: 'text', text }], toolCalls: [], finishReason: 'stop' } };
+    yield { type: 'finish', response: { content: [{ type: 'text', text }], toolCalls: [], finishReason: 'stop' } };
   },
 };
 

@@ -3,6 +3,8 @@ export interface LockedPackage {
   readonly version?: string;
   readonly integrity?: string;
   readonly resolved?: string;
+  /** Only packages that name it as optional need it. */
+  readonly optional?: boolean;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly os?: readonly string[];
   readonly cpu?: readonly string[];

@@ -45,8 +45,8 @@ export const CORE_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'A suspension hides the request to cancel that came right before it',
     file: 'src/core/fold/record.ts',
-    find: "const reason = isCancelled ? 'CANCELLED' : event.reason;",
-    replace: 'const { reason } = event;',
+    find: "reason: isCancelled ? 'CANCELLED' : event.reason,",
+    replace: 'reason: event.reason,',
     invariant: 'D73',
     tests: ['test/loop/cancel.test.ts'],
   },

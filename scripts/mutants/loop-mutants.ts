@@ -13,8 +13,8 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'A response and the starts of its calls are two appends',
     file: 'src/loop/request/ask-model.ts',
-    find: 'await recordAnswer(run, [...events, recorded, ...starts, ...requests], plain);',
-    replace: 'await recordAnswer(run, [...events, recorded], plain);\n  await record(run, [...starts, ...requests]);',
+    find: 'await recordResponse(run, [...events, recorded, ...starts, ...requests], plain);',
+    replace: 'await recordResponse(run, [...events, recorded], plain);\n  await record(run, [...starts, ...requests]);',
     invariant: 'D7',
     tests: ['test/loop/parallel-calls.test.ts'],
   },

@@ -45,7 +45,7 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'Another message takes a place that is taken',
     file: 'src/session/append/message-sequences.ts',
-    find: 'if (!saysTheSame(there, message)) throw conflict(message);',
+    find: 'if (!isSameMessage(there, message)) throw conflict(message);',
     replace: '',
     invariant: 'D12',
     tests: ['test/session/dispatch.test.ts'],

@@ -3,7 +3,7 @@ import type { MessageRecorded, NewEvent, ToolEffect, Without } from '../core/log
 import type { AssistantMessage, MediaPart, TextPart, ToolCall, UserMessage } from '../core/log/messages.ts';
 import type { Usage } from '../core/log/usage.ts';
 import { steersFor } from '../core/plan/run-plan.ts';
-import { PlanChanged, unlessAnswered, unlessDecided } from '../loop/calls/call-guards.ts';
+import { PlanChanged, unlessDecided, unlessResultRecorded } from '../loop/calls/call-guards.ts';
 import type { ToolOutcome } from '../loop/define/tool-result.ts';
 import { placeSteers } from '../loop/evaluate/place-steers.ts';
 import { currentEvaluation, messageBase, nowOf, type Run, record, toolMessage } from '../loop/evaluate/run.ts';
@@ -167,7 +167,7 @@ export class ConversationRecorder {
     const events = [...staged, { type: 'message/recorded', message }] as readonly Without<NewEvent, 'at'>[];
     try {
       const discarded = outcome.isError ? staged.length : 0;
-      const guard = unlessAnswered(ref);
+      const guard = unlessResultRecorded(ref);
       await record(this.run, events, { discarded, guard, untilStored: true, ...(ending && { endsDrafts }) });
       this.run.callDrafts.forget(ref);
     } catch (error) {

@@ -30,8 +30,8 @@ function textOf(block: NoticeBlock): string {
   if (block.content.trim() !== '') return withoutWrapping(block.content.trim());
   if (block.type !== 'error' || !isRecord(block.data)) return '';
   const { message, error } = block.data;
-  const said = [message, isRecord(error) ? error.message : undefined, error];
-  return said.find((text): text is string => typeof text === 'string' && text !== '') ?? '';
+  const candidates = [message, isRecord(error) ? error.message : undefined, error];
+  return candidates.find((text): text is string => typeof text === 'string' && text !== '') ?? '';
 }
 
 /** Commands that people gave to Claude Code and what they printed are wrapped in tags. */

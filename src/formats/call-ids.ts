@@ -55,7 +55,7 @@ export class SentCallIds {
 
   /** The id of a result's call; of a result too many: the id of the last call that it can be of. */
   resultOf(callId: string): string {
-    const place = this.#asked.answer(callId, true);
+    const place = this.#asked.addResult(callId, true);
     const { calls } = this.#asked;
     return this.#ids[place >= 0 ? place : calls.findLastIndex((call) => call.callId === callId)] ?? this.#fit(callId);
   }

@@ -24,7 +24,7 @@ export function pairCalls(
     if (message.role === 'assistant') responses.push(new AskedCalls(callsOf(message)));
     if (message.role !== 'tool') continue;
     const nearest = responses.at(-1);
-    if (nearest && nearest.answer(message.toolCallId, message) >= 0) continue;
+    if (nearest && nearest.addResult(message.toolCallId, message) >= 0) continue;
     if (nearest?.has(message.toolCallId)) again.push(message);
     else strays.add(message);
   }
@@ -33,7 +33,7 @@ export function pairCalls(
     if (message.role === 'tool') return [];
     const asked = message.role === 'assistant' ? responses[next++] : undefined;
     if (!asked || message.role !== 'assistant') return [message];
-    strays.answer(message, asked);
+    strays.giveTo(message, asked);
     const found = asked.calls.map((call, i) => {
       const result = asked.results[i];
       if (!result) onLoss?.({ what: 'missing result', why: `"${NO_RESULT}" stands in its place`, id: call.callId });

@@ -100,7 +100,7 @@ export function aiSdkModel(languageModel: AiSdkLanguageModel, options: AiSdkMode
         paused.push(pausedMessage(collector, request));
         collector.continue();
       }
-      yield { type: 'finish', answer: collector.response() };
+      yield { type: 'finish', response: collector.response() };
     },
   };
 }

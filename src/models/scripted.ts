@@ -136,14 +136,14 @@ function read(turn: TurnParts, request: ModelRequest, modelId: string): Streamed
       arguments: text,
     });
   }
-  const answer: ModelResponse = {
+  const response: ModelResponse = {
     content,
     toolCalls,
     usage: turn.usage ?? estimateUsage(request.messages, content, toolCalls),
     finishReason: toolCalls.length > 0 ? 'tool-calls' : 'stop',
     model: modelId,
   };
-  parts.push({ type: 'finish', answer });
+  parts.push({ type: 'finish', response });
   return { parts };
 }
 

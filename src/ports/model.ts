@@ -28,7 +28,7 @@ export type ModelPart =
   | { readonly type: 'text-delta'; readonly blockId: string; readonly delta: string }
   | { readonly type: 'reasoning-delta'; readonly blockId: string; readonly delta: string }
   | { readonly type: 'tool-input-delta'; readonly blockId: string; readonly delta: string; readonly toolName: string }
-  | { readonly type: 'finish'; readonly answer: ModelResponse };
+  | { readonly type: 'finish'; readonly response: ModelResponse };
 
 /** The complete response of a model. */
 export interface ModelResponse {

@@ -128,11 +128,11 @@ async function takeLease(
   holder: LeaseHolder,
   ttlMs: number,
 ): Promise<Lease | { readonly taken: Lease }> {
-  let answer = await store.acquireLease(sessionId, { holder, ttlMs });
-  if (!answer.acquired && isDead(answer.lease.holder)) {
-    answer = await store.acquireLease(sessionId, { holder, ttlMs, replacing: answer.lease });
+  let attempt = await store.acquireLease(sessionId, { holder, ttlMs });
+  if (!attempt.acquired && isDead(attempt.lease.holder)) {
+    attempt = await store.acquireLease(sessionId, { holder, ttlMs, replacing: attempt.lease });
   }
-  return answer.acquired ? { taken: answer.lease } : answer.lease;
+  return attempt.acquired ? { taken: attempt.lease } : attempt.lease;
 }
 
 /**

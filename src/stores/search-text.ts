@@ -67,8 +67,8 @@ export function searchableTexts(
   contentOf: (name: string) => string | undefined,
 ): readonly SearchableText[] {
   if (event.type !== 'source/recorded') {
-    const said = searchableText(event);
-    return said ? [said] : [];
+    const text = searchableText(event);
+    return text ? [text] : [];
   }
   if (event.role === 'other') return []; // what it holds is in the main file, or no conversation
   try {

@@ -59,7 +59,7 @@ interface Asked {
   result?: Result;
 }
 
-interface Answer {
+interface OpenResponse {
   readonly id: string;
   readonly createdAt: string;
   readonly parts: AssistantPart[];
@@ -77,7 +77,7 @@ export class MessageBuilder {
   readonly #early = new Map<string, Result>();
   /** Where the results are that say that there is none, by call. */
   readonly #unknown = new Map<string, number>();
-  #answer: Answer | undefined;
+  #response: OpenResponse | undefined;
   /** What the user said while calls were open. */
   #waiting: { readonly id: string; readonly createdAt: string; readonly content: readonly UserPart[] }[] = [];
 
@@ -90,7 +90,7 @@ export class MessageBuilder {
     const content = given.filter(hasContent);
     if (content.length === 0) return;
     this.#waiting.push({ id, createdAt, content });
-    if (!this.#answer?.open) this.#close();
+    if (!this.#response?.open) this.#close();
   }
 
   /** Reports something of the transcript that no message holds. */
@@ -99,19 +99,19 @@ export class MessageBuilder {
   }
 
   /** A part of the assistant's message with this id. */
-  say(messageId: string, createdAt: string, part: AssistantPart): void {
-    this.#answerOf(messageId, createdAt).parts.push(part);
+  addPart(messageId: string, createdAt: string, part: AssistantPart): void {
+    this.#responseOf(messageId, createdAt).parts.push(part);
   }
 
   /** A call of the assistant's message with this id. */
   call(messageId: string, createdAt: string, call: ToolCall): void {
-    const answer = this.#answerOf(messageId, createdAt);
+    const response = this.#responseOf(messageId, createdAt);
     const { callId } = call;
-    if (answer.calls.has(callId)) return;
+    if (response.calls.has(callId)) return;
     const result = call.providerExecuted ? undefined : this.#early.get(callId);
     if (result) this.#early.delete(callId);
-    answer.calls.set(callId, { call, partsBefore: answer.parts.length, ...(result && { result }) });
-    if (!result && !call.providerExecuted) answer.open++;
+    response.calls.set(callId, { call, partsBefore: response.parts.length, ...(result && { result }) });
+    if (!result && !call.providerExecuted) response.open++;
   }
 
   /** What came of a call: of the open response, of an earlier one that has no result yet, or of one that comes later. */
@@ -122,12 +122,12 @@ export class MessageBuilder {
       this.#onLoss?.({ what: 'empty error', why: `"${EMPTY_FAILURE}" stands in its place`, id: callId });
     }
     const result = { ...given, content: isSilentFailure ? [{ type: 'text' as const, text: EMPTY_FAILURE }] : content };
-    const asked = this.#answer?.calls.get(callId);
+    const asked = this.#response?.calls.get(callId);
     const place = this.#unknown.get(callId);
-    if (this.#answer && asked) {
+    if (this.#response && asked) {
       if (asked.result || asked.call.providerExecuted) return;
       asked.result = result;
-      this.#answer.open--;
+      this.#response.open--;
     } else if (place === undefined) this.#early.set(callId, result);
     else {
       const message = this.#imported.messages[place];
@@ -139,8 +139,8 @@ export class MessageBuilder {
 
   /** A call that the provider ran, now with its result. */
   provided(call: ToolCall): void {
-    const asked = this.#answer?.calls.get(call.callId);
-    if (asked?.call.providerExecuted) this.#answer?.calls.set(call.callId, { ...asked, call });
+    const asked = this.#response?.calls.get(call.callId);
+    if (asked?.call.providerExecuted) this.#response?.calls.set(call.callId, { ...asked, call });
   }
 
   finish(): readonly ConversationMessage[] {
@@ -154,26 +154,26 @@ export class MessageBuilder {
     return renameCalls(this.#imported.messages, API_RULES.openai, { onLoss: this.#onLoss }); // the strictest rules
   }
 
-  #answerOf(id: string, createdAt: string): Answer {
-    if (this.#answer?.id === id) return this.#answer;
+  #responseOf(id: string, createdAt: string): OpenResponse {
+    if (this.#response?.id === id) return this.#response;
     this.#close();
-    this.#answer = { id, createdAt, parts: [], calls: new Map(), open: 0 };
-    return this.#answer;
+    this.#response = { id, createdAt, parts: [], calls: new Map(), open: 0 };
+    return this.#response;
   }
 
   /** Writes the open response, its results, and the messages that waited for them. */
   #close(): void {
-    const answer = this.#answer;
+    const response = this.#response;
     const waiting = this.#waiting;
-    this.#answer = undefined;
+    this.#response = undefined;
     this.#waiting = [];
-    if (answer) this.#writeAnswer(answer);
+    if (response) this.#writeResponse(response);
     for (const { id, createdAt, content } of waiting) {
       this.#imported.push({ id: this.#unique(id), createdAt, role: 'user', content });
     }
   }
 
-  #writeAnswer({ id, createdAt, parts, calls }: Answer): void {
+  #writeResponse({ id, createdAt, parts, calls }: OpenResponse): void {
     // Blank texts say nothing and are refused by providers; so is a thought that led to nothing.
     let end = parts.findLastIndex((part) => part.type !== 'reasoning' && hasContent(part)) + 1;
     for (const { partsBefore } of calls.values()) end = Math.max(end, partsBefore);

@@ -24,9 +24,9 @@ describe('a result belongs to the first call of its id that has none (D11)', () 
     ['a second time', ['a'], ['a', 'a'], ['a0']],
   ])('%s', ([, calls, results, expected]) => {
     const pairs = asked(...calls);
-    for (const [i, id] of results.entries()) pairs.answer(id, `${id}${i}`);
+    for (const [i, id] of results.entries()) pairs.addResult(id, `${id}${i}`);
     expect([...pairs.results]).toEqual(expected);
-    expect(pairs.answered).toBe(expected.filter((result) => result !== undefined).length);
+    expect(pairs.resultCount).toBe(expected.filter((result) => result !== undefined).length);
   });
 
   test('in every order, every call gets a result of its own id, and those of one id in the order in which they came', () => {
@@ -34,7 +34,7 @@ describe('a result belongs to the first call of its id that has none (D11)', () 
     fc.assert(
       fc.property(some, some, (calls, results) => {
         const pairs = asked(...calls);
-        const places = results.map((id, i) => pairs.answer(id, `${id}${i}`));
+        const places = results.map((id, i) => pairs.addResult(id, `${id}${i}`));
         for (const id of ['a', 'b', 'c']) {
           const own = (list: readonly string[]): readonly number[] => [...list.keys()].filter((i) => list[i] === id);
           const taken = own(results).map((i) => places[i] as number);
@@ -50,7 +50,7 @@ describe('a result belongs to the first call of its id that has none (D11)', () 
 test('a call of an id is known with and without its result', () => {
   const pairs = asked('a');
   expect([pairs.has('a'), pairs.has('b')]).toEqual([true, false]);
-  pairs.answer('a', 'x');
+  pairs.addResult('a', 'x');
   expect(pairs.has('a')).toBe(true);
 });
 
@@ -66,8 +66,8 @@ test('a stray belongs to a call of its evaluation and turn only, and only to one
   strays.add(resultOf('a', 'of another turn', 2));
   strays.add(resultOf('b', 'second'));
   const pairs = new AskedCalls<ToolMessage>([callOf('a'), callOf('b')]);
-  pairs.answer('b', resultOf('b', 'beside'));
-  strays.answer({ evaluationId: resultOf('a').evaluationId, turn: 1 }, pairs);
+  pairs.addResult('b', resultOf('b', 'beside'));
+  strays.giveTo({ evaluationId: resultOf('a').evaluationId, turn: 1 }, pairs);
   const texts = (list: readonly ToolMessage[]): readonly unknown[] => list.map(({ content }) => content[0]);
   expect(texts(pairs.inOrder())).toMatchObject([{ text: 'first' }, { text: 'beside' }]);
   expect(texts(strays.left())).toMatchObject([{ text: 'of another turn' }, { text: 'second' }]);

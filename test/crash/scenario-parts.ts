@@ -266,7 +266,7 @@ export function withCrashPoints(checkpoints: FileCheckpoints<string>, points: Cr
     lock: (asked) => checkpoints.lock(asked),
     clear: (asked) => around('clear', () => checkpoints.clear(asked)),
     save: (asked, snapshot) => around('save', () => checkpoints.save(asked, snapshot)),
-    complete: (asked, answer) => around('complete', () => checkpoints.complete(asked, answer)),
+    complete: (asked, response) => around('complete', () => checkpoints.complete(asked, response)),
   };
 }
 

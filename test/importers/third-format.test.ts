@@ -62,7 +62,7 @@ const parrotFormat: TranscriptFormat = {
     const builder = new MessageBuilder(options);
     for (const { id, role, text } of linesOf(raw)) {
       if (role === '>') builder.user(id, AT, [{ type: 'text', text }]);
-      else if (role === '<') builder.say(id, AT, { type: 'text', text });
+      else if (role === '<') builder.addPart(id, AT, { type: 'text', text });
     }
     return builder.finish();
   },

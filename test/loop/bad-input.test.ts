@@ -317,12 +317,12 @@ test('D58: a message that is erased during the backoff is not sent by the retry'
 
 describe('a custom model', () => {
   const sound: ModelResponse = { content: [], toolCalls: [{ callId: 'c', name: 'write', arguments: '{"path":"a"}' }] };
-  const saying = (answer: unknown): Model => ({
+  const saying = (response: unknown): Model => ({
     provider: 'own',
     modelId: 'own',
     async *stream({ turn }) {
       const last: ModelResponse = { content: [{ type: 'text', text: 'ok' }], toolCalls: [] };
-      yield { type: 'finish', answer: turn === 1 ? (answer as ModelResponse) : last };
+      yield { type: 'finish', response: turn === 1 ? (response as ModelResponse) : last };
     },
   });
 
@@ -339,8 +339,8 @@ describe('a custom model', () => {
     ['nothing', undefined],
   ])(
     'that responds with %s causes a typed error, and the conversation continues with another model',
-    async ([, answer]) => {
-      const first = await agent({ script: saying(answer), tools: [write] });
+    async ([, response]) => {
+      const first = await agent({ script: saying(response), tools: [write] });
       await expect(first.evaluate()).rejects.toMatchObject({ code: 'EVENT_INVALID' });
       expect(first.session.state.record.messages.toArray().map(({ role }) => role)).toEqual(['system', 'user']);
       const second = await agent({ script: saying(sound), tools: [write], store: first.store });
@@ -349,12 +349,12 @@ describe('a custom model', () => {
   );
 
   test('may change its response after it returned it', async () => {
-    const answer = structuredClone(sound) as unknown as { readonly toolCalls: { arguments: string }[] };
+    const response = structuredClone(sound) as unknown as { readonly toolCalls: { arguments: string }[] };
     const scribble = tool('write', () => {
-      if (answer.toolCalls[0]) answer.toolCalls[0].arguments = 'scribbled over';
+      if (response.toolCalls[0]) response.toolCalls[0].arguments = 'scribbled over';
       return 'ok';
     });
-    const { session, evaluate } = await agent({ script: saying(answer), tools: [scribble] });
+    const { session, evaluate } = await agent({ script: saying(response), tools: [scribble] });
     await evaluate();
     expect(session.state.record.messages.at(2)).toMatchObject({ toolCalls: [{ arguments: '{"path":"a"}' }] });
   });

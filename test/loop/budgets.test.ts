@@ -98,8 +98,8 @@ describe('D66: a cost limit', () => {
         for await (const part of scripted.stream(request)) {
           if (part.type !== 'finish') yield part;
           else {
-            const { usage: _, ...answer } = part.answer;
-            yield { type: 'finish', answer };
+            const { usage: _, ...response } = part.response;
+            yield { type: 'finish', response };
           }
         }
       },

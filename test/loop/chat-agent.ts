@@ -18,7 +18,7 @@ export function answering(answer: (asked: number, signal: AbortSignal | undefine
     modelId: 'test',
     async *stream({ signal }) {
       const text = await answer(++asked, signal);
-      yield { type: 'finish', answer: { content: [{ type: 'text', text }], toolCalls: [] } };
+      yield { type: 'finish', response: { content: [{ type: 'text', text }], toolCalls: [] } };
     },
   };
 }

@@ -17,7 +17,7 @@ test('D74: evaluations under one lease continue the numbers of their chunks, so 
         yield { type: 'text-delta', blockId: 'b', delta };
         await new Promise<void>((resolve) => clock.after(500, resolve));
       }
-      yield { type: 'finish', answer: { content: [{ type: 'text', text: 'one two three ' }], toolCalls: [] } };
+      yield { type: 'finish', response: { content: [{ type: 'text', text: 'one two three ' }], toolCalls: [] } };
     },
   };
   const items: TailItem[] = [];

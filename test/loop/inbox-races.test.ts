@@ -111,7 +111,7 @@ test('an evaluation that a runner is resuming cannot be abandoned, although it i
         if (++requests === 1) throw new Error('not now');
         asked.resolve();
         await goOn.promise;
-        yield { type: 'finish', answer: { content: [{ type: 'text', text: 'ok' }], toolCalls: [] } };
+        yield { type: 'finish', response: { content: [{ type: 'text', text: 'ok' }], toolCalls: [] } };
       },
     },
   });

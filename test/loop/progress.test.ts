@@ -43,7 +43,7 @@ const atOnce: Model = {
   modelId: 'at-once',
   async *stream({ turn }): AsyncGenerator<ModelPart> {
     const toolCalls = turn === 1 ? [{ callId: 'c1', name: 'work', arguments: '{}' }] : [];
-    yield { type: 'finish', answer: { content: [{ type: 'text', text: 'done' }], toolCalls } };
+    yield { type: 'finish', response: { content: [{ type: 'text', text: 'done' }], toolCalls } };
   },
 };
 

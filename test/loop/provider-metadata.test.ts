@@ -12,7 +12,7 @@ const model: Model = {
   modelId: 'm',
   async *stream() {
     const content = [{ type: 'text', text: 'done' }] as const;
-    yield { type: 'finish', answer: { content, toolCalls: [], providerMetadata: metadata } };
+    yield { type: 'finish', response: { content, toolCalls: [], providerMetadata: metadata } };
   },
 };
 

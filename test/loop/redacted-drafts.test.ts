@@ -29,7 +29,7 @@ async function storedWhile(options: object, fails = false): Promise<{ drafts: re
       if (fails) throw new Error('it broke');
       yield {
         type: 'finish',
-        answer: { content: [{ type: 'text', text: PIECES.join('') }], toolCalls: [] },
+        response: { content: [{ type: 'text', text: PIECES.join('') }], toolCalls: [] },
       };
     },
   };

@@ -206,13 +206,13 @@ describe('D77: other recorded and emitted text', () => {
       modelId: 'streaming',
       async *stream({ turn }): AsyncGenerator<ModelPart> {
         if (turn > 1)
-          return yield { type: 'finish', answer: { content: [{ type: 'text', text: 'ok' }], toolCalls: [] } };
+          return yield { type: 'finish', response: { content: [{ type: 'text', text: 'ok' }], toolCalls: [] } };
         yield { type: 'text-delta', blockId: 't', delta: 'Paying.' };
         yield { type: 'tool-input-delta', blockId: 'c', toolName: 'pay', delta: '{"card":"4111-' };
         if (breaks) throw new Error('it broke');
         yield { type: 'tool-input-delta', blockId: 'c', toolName: 'pay', delta: '1111"}' };
         const toolCalls = [{ callId: 'c', name: 'pay', arguments: JSON.stringify(EXACT) }];
-        yield { type: 'finish', answer: { content: [{ type: 'text', text: 'Paying.' }], toolCalls } };
+        yield { type: 'finish', response: { content: [{ type: 'text', text: 'Paying.' }], toolCalls } };
       },
     };
   }

@@ -60,7 +60,7 @@ export function worker(
       for await (const part of model.stream(request)) {
         const text = texts.get(request);
         yield part.type === 'finish' && text !== undefined
-          ? { type: 'finish', answer: { ...part.answer, content: [{ type: 'text', text: `[${text.length}]` }] } }
+          ? { type: 'finish', response: { ...part.response, content: [{ type: 'text', text: `[${text.length}]` }] } }
           : part;
       }
     },

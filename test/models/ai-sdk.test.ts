@@ -15,13 +15,13 @@ describe.for(PROVIDERS)('%s', (provider) => {
       { text: 'Hello there, world.', usage: { inputTokens: 50, outputTokens: 7, cachedInputTokens: 20 } },
     ]);
     const chat = new Conversation().system('Be brief.').user('Hi');
-    const { deltas, answer } = await ask(modelOf(provider, server.url), request(1, chat.messages));
+    const { deltas, response } = await ask(modelOf(provider, server.url), request(1, chat.messages));
     expect(deltas.map(({ delta }) => delta)).toEqual(['Hello ', 'there, ', 'world.']);
-    expect(blocksOf(deltas)).toEqual(blocksIn(answer));
-    expect(textOf(answer)).toBe('Hello there, world.');
-    expect(answer).toMatchObject({ toolCalls: [], finishReason: 'stop' });
-    expect(answer.usage).toMatchObject({ inputTokens: 50, outputTokens: 7, cachedInputTokens: 20 });
-    expect(answer.providerMessageId).toMatch(/1$/);
+    expect(blocksOf(deltas)).toEqual(blocksIn(response));
+    expect(textOf(response)).toBe('Hello there, world.');
+    expect(response).toMatchObject({ toolCalls: [], finishReason: 'stop' });
+    expect(response.usage).toMatchObject({ inputTokens: 50, outputTokens: 7, cachedInputTokens: 20 });
+    expect(response.providerMessageId).toMatch(/1$/);
     expect(server.refusals).toEqual([]);
   });
 
@@ -38,11 +38,11 @@ describe.for(PROVIDERS)('%s', (provider) => {
       'Done.',
     ]);
     const chat = new Conversation().system('Be brief.').user('Go');
-    const answer = await chat.run(modelOf(provider, server.url), {
+    const response = await chat.run(modelOf(provider, server.url), {
       tools: TOOLS,
       tool: (name, args) => (name === 'write' ? new Error('read-only disk') : `content of ${args}`),
     });
-    expect(textOf(answer)).toBe('Done.');
+    expect(textOf(response)).toBe('Done.');
     expect(server.refusals).toEqual([]);
     expect(server.requests).toHaveLength(3);
     const first = chat.messages[2];
@@ -60,13 +60,13 @@ describe.for(PROVIDERS)('%s', (provider) => {
 
   test('the deltas of a call are its arguments', async () => {
     const server = await serve([{ toolCalls: [{ name: 'read', arguments: '{"path": "a b c"}' }] }]);
-    const { deltas, answer } = await ask(
+    const { deltas, response } = await ask(
       modelOf(provider, server.url),
       request(1, new Conversation().user('Go').messages, { tools: TOOLS }),
     );
     expect(deltas.every(({ type }) => type === 'tool-input-delta')).toBe(true);
     expect(blocksOf(deltas)).toEqual({ 'call:0': '{"path": "a b c"}' });
-    expect(answer.finishReason).toBe('tool-calls');
+    expect(response.finishReason).toBe('tool-calls');
   });
 
   test('the request of a longer conversation starts with that of the shorter one', async () => {
@@ -149,7 +149,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(error).toBeInstanceOf(ModelError);
     expect(error).toMatchObject({ retryable: true });
     expect(deltas.length).toBeGreaterThan(0);
-    expect(textOf((await ask(model, asked)).answer)).toBe('one two three four five');
+    expect(textOf((await ask(model, asked)).response)).toBe('one two three four five');
   });
 
   test("a stream that breaks inside a call's arguments gives no response", async () => {
@@ -227,8 +227,8 @@ describe.for(PROVIDERS)('%s', (provider) => {
 
   test('the length limit is distinguished from a normal end', async () => {
     const server = await serve([{ text: 'cut off', truncated: true }]);
-    const { answer } = await ask(modelOf(provider, server.url), request(1, new Conversation().user('Hi').messages));
-    expect(answer.finishReason).toBe('length');
+    const { response } = await ask(modelOf(provider, server.url), request(1, new Conversation().user('Hi').messages));
+    expect(response.finishReason).toBe('length');
   });
 
   test('requests JSON of a schema', async () => {
@@ -242,12 +242,12 @@ describe.for(PROVIDERS)('%s', (provider) => {
       required: ['ok'],
       additionalProperties: false,
     };
-    const { answer } = await ask(
+    const { response } = await ask(
       modelOf(provider, server.url),
       request(1, new Conversation().user('Is it?').messages, { output: { name: 'verdict', schema } }),
     );
-    expect(JSON.parse(textOf(answer))).toEqual({ ok: true });
-    expect(answer.toolCalls).toEqual([]);
+    expect(JSON.parse(textOf(response))).toEqual({ ok: true });
+    expect(response.toolCalls).toEqual([]);
     expect(server.refusals).toEqual([]);
     expect(JSON.stringify(server.requests[0]?.body)).toContain(provider === 'compatible' ? 'json_object' : '"ok"');
   });
@@ -376,10 +376,10 @@ describe('tools that the provider runs itself', () => {
     );
     const chat = new Conversation().user('Weather?');
     const model = modelOf('anthropic', server.url, { tools: { web_search: anthropic.tools.webSearch_20250305({}) } });
-    const { deltas, answer } = await ask(model, request(1, chat.messages));
-    expect(answer.content.map(({ type }) => type)).toEqual(['reasoning', 'text']);
-    expect(answer.toolCalls).toMatchObject([{ name: 'web_search', after: 1 }]);
-    expect(answer.usage).toEqual({ inputTokens: 202, outputTokens: 20, cachedInputTokens: 0, cacheWriteTokens: 0 });
+    const { deltas, response } = await ask(model, request(1, chat.messages));
+    expect(response.content.map(({ type }) => type)).toEqual(['reasoning', 'text']);
+    expect(response.toolCalls).toMatchObject([{ name: 'web_search', after: 1 }]);
+    expect(response.usage).toEqual({ inputTokens: 202, outputTokens: 20, cachedInputTokens: 0, cacheWriteTokens: 0 });
     expect(blocksOf(deltas)).toMatchObject({ 'reasoning:0': 'Let me look.', 'text:1': 'It rains.' });
     expect(server.refusals).toEqual([]);
     expect(server.requests).toHaveLength(2);

@@ -15,16 +15,16 @@ export function request(
 export type Delta = Exclude<ModelPart, { type: 'finish' }>;
 
 /** The deltas and the response; fails when the stream breaks the contract of the port. */
-export async function ask(model: Model, asked: ModelRequest): Promise<{ deltas: Delta[]; answer: ModelResponse }> {
+export async function ask(model: Model, asked: ModelRequest): Promise<{ deltas: Delta[]; response: ModelResponse }> {
   const deltas: Delta[] = [];
-  let answer: ModelResponse | undefined;
+  let response: ModelResponse | undefined;
   for await (const part of model.stream(asked)) {
-    if (answer) throw new Error(`${part.type} after the end`);
-    if (part.type === 'finish') answer = part.answer;
+    if (response) throw new Error(`${part.type} after the end`);
+    if (part.type === 'finish') response = part.response;
     else deltas.push(part);
   }
-  if (!answer) throw new Error('the stream did not finish');
-  return { deltas, answer };
+  if (!response) throw new Error('the stream did not finish');
+  return { deltas, response };
 }
 
 /** The error of a request, and the deltas before it. */
@@ -46,13 +46,13 @@ export function blocksOf(deltas: readonly Delta[]): Record<string, string> {
 }
 
 /** The blocks that a response's deltas must add up to: each id names a position in the response. */
-export function blocksIn(answer: ModelResponse): Record<string, string> {
+export function blocksIn(response: ModelResponse): Record<string, string> {
   const blocks: Record<string, string> = {};
-  for (const [i, part] of answer.content.entries()) {
+  for (const [i, part] of response.content.entries()) {
     if ((part.type === 'text' || part.type === 'reasoning') && part.text !== '')
       blocks[`${part.type}:${i}`] = part.text;
   }
-  for (const [i, call] of answer.toolCalls.entries()) {
+  for (const [i, call] of response.toolCalls.entries()) {
     if (call.arguments !== '') blocks[`call:${i}`] = call.arguments;
   }
   return blocks;

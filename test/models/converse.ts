@@ -23,8 +23,8 @@ export class Conversation {
     return this.push({ role: 'user', content: parts(said) }, 0);
   }
 
-  assistant(answer: Pick<ModelResponse, 'content' | 'toolCalls'>): this {
-    const { content, toolCalls } = answer;
+  assistant(response: Pick<ModelResponse, 'content' | 'toolCalls'>): this {
+    const { content, toolCalls } = response;
     return this.push({ role: 'assistant', content, ...(toolCalls.length > 0 ? { toolCalls } : {}) }, ++this.#turn);
   }
 
@@ -40,10 +40,10 @@ export class Conversation {
   async run(model: Model, options: RunOptions = {}): Promise<ModelResponse> {
     const { tool = () => 'done', ...more } = options;
     while (true) {
-      const { answer } = await ask(model, request(this.#turn + 1, this.messages, more));
-      this.assistant(answer);
+      const { response } = await ask(model, request(this.#turn + 1, this.messages, more));
+      this.assistant(response);
       const calls = callsOf(this.messages.at(-1) as ConversationMessage);
-      if (calls.length === 0) return answer;
+      if (calls.length === 0) return response;
       for (const call of calls) {
         const said = tool(call.name, call.arguments);
         if (said instanceof Error) this.result(call.callId, call.name, said.message, true);

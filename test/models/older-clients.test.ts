@@ -28,9 +28,9 @@ test.for(Object.keys(CLIENTS) as (keyof typeof CLIENTS)[])(
       'Done.',
     ]);
     const chat = new Conversation().system('Be brief.').user('Go');
-    const answer = await chat.run(aiSdkModel(CLIENTS[name](server.url)), { tools: TOOLS });
-    expect(textOf(answer)).toBe('Done.');
-    expect(answer.usage).toMatchObject({ inputTokens: 103, outputTokens: 10 });
+    const response = await chat.run(aiSdkModel(CLIENTS[name](server.url)), { tools: TOOLS });
+    expect(textOf(response)).toBe('Done.');
+    expect(response.usage).toMatchObject({ inputTokens: 103, outputTokens: 10 });
     expect(server.refusals).toEqual([]);
   },
 );

@@ -10,8 +10,8 @@ import { modelOf, PROVIDERS, type Provider, serve } from './providers.ts';
 
 /** One turn with a provider, with its calls run. */
 async function step(chat: Conversation, provider: Provider, url: string): Promise<void> {
-  const { answer } = await ask(modelOf(provider, url), request(chat.turn + 1, chat.messages, { tools: TOOLS }));
-  chat.assistant(answer);
+  const { response } = await ask(modelOf(provider, url), request(chat.turn + 1, chat.messages, { tools: TOOLS }));
+  chat.assistant(response);
   for (const { callId, name } of callsOf(chat.messages.at(-1) as ConversationMessage)) chat.result(callId, name, 'ok');
 }
 
@@ -56,8 +56,8 @@ describe('another provider continues a conversation', () => {
     );
     const chat = new Conversation().user('Weather?');
     const model = modelOf('anthropic', server.url, { tools: { web_search: anthropic.tools.webSearch_20250305({}) } });
-    const { answer } = await ask(model, request(1, chat.messages, { tools: TOOLS }));
-    chat.assistant(answer).result('toolu_1_1', 'read', 'ok');
+    const { response } = await ask(model, request(1, chat.messages, { tools: TOOLS }));
+    chat.assistant(response).result('toolu_1_1', 'read', 'ok');
     for (const provider of ['openai.chat', 'openai.responses', 'compatible'] as const) {
       await ask(modelOf(provider, server.url), request(2, chat.messages, { tools: TOOLS }));
     }
@@ -70,7 +70,7 @@ describe('another provider continues a conversation', () => {
 
   test("a search from a transcript, in the provider's own form, is not sent to the client as its own", async () => {
     const server = await serve(() => 'Done.');
-    const [question, answer] = fromAnthropic({
+    const [question, response] = fromAnthropic({
       messages: [
         { role: 'user', content: 'Weather?' },
         {
@@ -87,7 +87,11 @@ describe('another provider continues a conversation', () => {
         },
       ],
     });
-    const messages = [question, answer, ...new Conversation().user('And tomorrow?').messages] as ConversationMessage[];
+    const messages = [
+      question,
+      response,
+      ...new Conversation().user('And tomorrow?').messages,
+    ] as ConversationMessage[];
     for (const provider of PROVIDERS) await ask(modelOf(provider, server.url), request(2, messages));
     expect(server.refusals).toEqual([]);
     for (const { body } of server.requests) expect(JSON.stringify(body)).toContain('It rains.');
@@ -126,11 +130,11 @@ describe('another provider continues a conversation', () => {
         const chat = new Conversation().system('Be brief.').user('Go');
         for (const { provider, turn: said, results, user } of scenes) {
           next = withUniqueIds(said);
-          const { answer } = await ask(
+          const { response } = await ask(
             modelOf(provider, server.url),
             request(chat.turn + 1, chat.messages, { tools: TOOLS }),
           );
-          chat.assistant(answer);
+          chat.assistant(response);
           const calls = callsOf(chat.messages.at(-1) as ConversationMessage);
           for (const [i, { callId, name }] of calls.entries()) {
             chat.result(callId, name, results[i]?.text ?? '', results[i]?.isError);

@@ -58,8 +58,8 @@ describe('reasoning', () => {
   test.for(['openai.responses', 'anthropic'] as const)('%s: another model does not get it', async (provider) => {
     const server = await serve(THREE_TURNS);
     const chat = new Conversation().user('Go');
-    const { answer } = await ask(modelOf(provider, server.url), request(1, chat.messages, { tools: TOOLS }));
-    chat.assistant(answer).result(answer.toolCalls[0]?.callId ?? '', 'read', 'ok');
+    const { response } = await ask(modelOf(provider, server.url), request(1, chat.messages, { tools: TOOLS }));
+    chat.assistant(response).result(response.toolCalls[0]?.callId ?? '', 'read', 'ok');
     const other = modelOf(provider, server.url, {
       modelId: provider === 'anthropic' ? 'claude-opus-4-1' : 'gpt-5-mini',
     });
@@ -74,9 +74,12 @@ describe('reasoning', () => {
         turn === 1 && attempt === 1 ? { reasoning: 'Hmm, what if', truncated: true } : 'Yes.',
       );
       const chat = new Conversation().user('Well?');
-      const { answer } = await ask(modelOf(provider, server.url), request(1, chat.messages));
-      expect(answer).toMatchObject({ content: [{ type: 'reasoning', text: 'Hmm, what if' }], finishReason: 'length' });
-      await ask(modelOf(provider, server.url), request(2, chat.assistant(answer).user('So?').messages));
+      const { response } = await ask(modelOf(provider, server.url), request(1, chat.messages));
+      expect(response).toMatchObject({
+        content: [{ type: 'reasoning', text: 'Hmm, what if' }],
+        finishReason: 'length',
+      });
+      await ask(modelOf(provider, server.url), request(2, chat.assistant(response).user('So?').messages));
       expect(server.refusals).toEqual([]);
     }
   });
@@ -87,8 +90,8 @@ describe('reasoning', () => {
     await chat.run(modelOf('anthropic', server.url));
     await chat.user('Two').run(modelOf('anthropic', server.url));
     const cut = chat.user('Three').messages.slice(2);
-    const { answer } = await ask(modelOf('anthropic', server.url), request(3, cut));
-    expect(answer.content).toMatchObject([{ type: 'reasoning' }, { type: 'text', text: 'Yes.' }]);
+    const { response } = await ask(modelOf('anthropic', server.url), request(3, cut));
+    expect(response.content).toMatchObject([{ type: 'reasoning' }, { type: 'text', text: 'Yes.' }]);
     expect(server.refusals).toEqual([expect.stringContaining('bound to a different conversation')]);
     expect(server.requests.map(({ body }) => thoughtsIn(body).length)).toEqual([0, 1, 1, 0]);
   });

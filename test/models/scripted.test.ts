@@ -10,15 +10,15 @@ describe('a scripted model', () => {
   test('responds by the requested turn, in any order and any number of times', async () => {
     const model = scriptedModel(['one', { text: 'two' }]);
     for (const turn of [2, 1, 1, 2]) {
-      const { answer } = await ask(model, request(turn));
-      expect(answer.content).toEqual([{ type: 'text', text: turn === 1 ? 'one' : 'two' }]);
-      expect(answer.finishReason).toBe('stop');
+      const { response } = await ask(model, request(turn));
+      expect(response.content).toEqual([{ type: 'text', text: turn === 1 ? 'one' : 'two' }]);
+      expect(response.finishReason).toBe('stop');
     }
   });
 
   test('waits for an asynchronous script', async () => {
     const model = scriptedModel(async ({ turn }) => `turn ${turn}`);
-    expect(await ask(model, request(2))).toMatchObject({ answer: { content: [{ type: 'text', text: 'turn 2' }] } });
+    expect(await ask(model, request(2))).toMatchObject({ response: { content: [{ type: 'text', text: 'turn 2' }] } });
   });
 
   test('fails beyond the end of its script with an error that is not retryable', async () => {
@@ -36,13 +36,13 @@ describe('a scripted model', () => {
         { name: 'c', arguments: {} },
       ],
     }));
-    const { answer } = await ask(model, request(7));
-    expect(answer.toolCalls).toEqual([
+    const { response } = await ask(model, request(7));
+    expect(response.toolCalls).toEqual([
       { callId: 'call_7_1', name: 'a', arguments: '{"x":1}' },
       { callId: '', name: 'b', arguments: '{"x": ' },
       { callId: 'call_7_3', name: 'c', arguments: '{}' },
     ]);
-    expect(answer.finishReason).toBe('tool-calls');
+    expect(response.finishReason).toBe('tool-calls');
   });
 
   test.for([
@@ -92,8 +92,8 @@ describe('a scripted model', () => {
     });
     await fc.assert(
       fc.asyncProperty(turn, async (scripted: ScriptedTurn) => {
-        const { deltas, answer } = await ask(scriptedModel([scripted]), request(1));
-        expect(blocksOf(deltas)).toEqual(blocksIn(answer));
+        const { deltas, response } = await ask(scriptedModel([scripted]), request(1));
+        expect(blocksOf(deltas)).toEqual(blocksIn(response));
       }),
     );
   });
@@ -113,11 +113,11 @@ describe('a scripted model', () => {
       content: [{ type: 'text', text }],
     });
     const usage = async (messages: readonly ConversationMessage[]) =>
-      (await ask(model, request(1, messages))).answer.usage;
+      (await ask(model, request(1, messages))).response.usage;
     expect(await usage([message('x'.repeat(40))])).toEqual({ inputTokens: 32, outputTokens: 2 });
     expect(await usage([message('x'.repeat(40)), message('y')])).toEqual({ inputTokens: 64, outputTokens: 2 });
     const priced = scriptedModel([{ text: 'a', usage: { inputTokens: 5, outputTokens: 6, costUsd: 0.5 } }]);
-    expect((await ask(priced, request(1))).answer.usage).toEqual({
+    expect((await ask(priced, request(1))).response.usage).toEqual({
       inputTokens: 5,
       outputTokens: 6,
       costUsd: 0.5,

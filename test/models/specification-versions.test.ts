@@ -36,8 +36,11 @@ describe('the versions of the AI SDK’s provider specification', () => {
   test('v4 (AI SDK 7): tagged files, nested usage', async () => {
     const asked: LanguageModelV4CallOptions[] = [];
     const model = { ...v4([...said, finish], asked), provider: 'other.responses' };
-    const { answer } = await ask(aiSdkModel(model, { reasoning: 'low' }), request(2, full.messages, { tools: TOOLS }));
-    expect(answer).toMatchObject({
+    const { response } = await ask(
+      aiSdkModel(model, { reasoning: 'low' }),
+      request(2, full.messages, { tools: TOOLS }),
+    );
+    expect(response).toMatchObject({
       content: [{ type: 'text', text: 'Hello' }],
       finishReason: 'stop',
       usage: { inputTokens: 9, outputTokens: 8, cachedInputTokens: 3, cacheWriteTokens: 2, reasoningTokens: 5 },
@@ -75,8 +78,11 @@ describe('the versions of the AI SDK’s provider specification', () => {
   test('v3 (AI SDK 6): bare files, image and file results', async () => {
     const asked: LanguageModelV3CallOptions[] = [];
     const model = { ...v3([...said, finish], asked), provider: 'other.responses' };
-    const { answer } = await ask(aiSdkModel(model, { reasoning: 'low' }), request(2, full.messages, { tools: TOOLS }));
-    expect(answer.usage).toMatchObject({ inputTokens: 9, outputTokens: 8, reasoningTokens: 5 });
+    const { response } = await ask(
+      aiSdkModel(model, { reasoning: 'low' }),
+      request(2, full.messages, { tools: TOOLS }),
+    );
+    expect(response.usage).toMatchObject({ inputTokens: 9, outputTokens: 8, reasoningTokens: 5 });
     expect(asked[0]).not.toHaveProperty('reasoning');
     expect(asked[0]?.prompt).toMatchObject([
       {
@@ -115,8 +121,8 @@ describe('the versions of the AI SDK’s provider specification', () => {
     ];
     const model = { ...v2(parts, asked), provider: 'other.responses' };
     const tools = { search: { type: 'provider', id: 'other.search', args: { depth: 1 } } } as const;
-    const { answer } = await ask(aiSdkModel(model, { tools }), request(2, full.messages, { tools: TOOLS }));
-    expect(answer).toMatchObject({
+    const { response } = await ask(aiSdkModel(model, { tools }), request(2, full.messages, { tools: TOOLS }));
+    expect(response).toMatchObject({
       finishReason: 'length',
       usage: { inputTokens: 9, outputTokens: 8, cachedInputTokens: 3, reasoningTokens: 5 },
     });
@@ -166,9 +172,9 @@ describe('the versions of the AI SDK’s provider specification', () => {
   });
 
   test('a stream without usage has ended if it has a finish reason', async () => {
-    const { answer } = await ask(aiSdkModel(v4([...said, { ...finish, usage: nothing }])), asking);
-    expect(answer).not.toHaveProperty('usage');
-    expect(answer.finishReason).toBe('stop');
+    const { response } = await ask(aiSdkModel(v4([...said, { ...finish, usage: nothing }])), asking);
+    expect(response).not.toHaveProperty('usage');
+    expect(response.finishReason).toBe('stop');
   });
 
   test('an unknown version is rejected, with advice', () => {

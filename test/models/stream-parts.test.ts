@@ -25,20 +25,20 @@ describe('the parts of a stream', () => {
     const model = aiSdkModel(
       v4([call('a'), ...text('t', 'one'), call('b'), call('c'), ...text('t', 'two'), call('d'), finish], asked),
     );
-    const { deltas, answer } = await ask(model, asking);
-    expect(answer.content).toEqual([
+    const { deltas, response } = await ask(model, asking);
+    expect(response.content).toEqual([
       { type: 'text', text: 'one' },
       { type: 'text', text: 'two' },
     ]);
-    expect(answer.toolCalls.map(({ callId, after }) => [callId, after])).toEqual([
+    expect(response.toolCalls.map(({ callId, after }) => [callId, after])).toEqual([
       ['a', 0],
       ['b', 1],
       ['c', 1],
       ['d', undefined],
     ]);
-    expect(blocksOf(deltas)).toEqual(blocksIn(answer));
-    const chat = new Conversation().user('Go').assistant(answer);
-    for (const { callId } of answer.toolCalls) chat.result(callId, 'read', 'ok');
+    expect(blocksOf(deltas)).toEqual(blocksIn(response));
+    const chat = new Conversation().user('Go').assistant(response);
+    for (const { callId } of response.toolCalls) chat.result(callId, 'read', 'ok');
     await ask(model, request(2, chat.messages));
     const sent = asked[1]?.prompt[1]?.content as readonly { type: string; text?: string; toolCallId?: string }[];
     expect(sent.map((part) => part.text ?? part.toolCallId)).toEqual(['a', 'one', 'b', 'c', 'two', 'd']);
@@ -51,11 +51,11 @@ describe('the parts of a stream', () => {
       toolName: 'read',
       input: '{}',
     });
-    const { answer } = await ask(
+    const { response } = await ask(
       aiSdkModel(v4([call('x'), call(''), call('x'), call(''), finish])),
       request(3, asking.messages),
     );
-    expect(answer.toolCalls.map(({ callId }) => callId)).toEqual(['x', 'call_3_2', 'x_2', 'call_3_4']);
+    expect(response.toolCalls.map(({ callId }) => callId)).toEqual(['x', 'call_3_2', 'x_2', 'call_3_4']);
   });
 
   test("a provider's metadata of a part is recorded, and sent back only to that provider", async () => {
@@ -68,9 +68,9 @@ describe('the parts of a stream', () => {
       { ...finish, providerMetadata: { other: { cost: 3 } } },
     ];
     const asked: LanguageModelV4CallOptions[] = [];
-    const { answer } = await ask(aiSdkModel(v4(parts, asked)), asking);
-    expect(answer.providerMetadata).toEqual({ other: { cost: 3 } });
-    const chat = new Conversation().user('Go').assistant(answer).result('a', 'read', 'ok');
+    const { response } = await ask(aiSdkModel(v4(parts, asked)), asking);
+    expect(response.providerMetadata).toEqual({ other: { cost: 3 } });
+    const chat = new Conversation().user('Go').assistant(response).result('a', 'read', 'ok');
     await ask(aiSdkModel(v4(parts, asked)), request(2, chat.messages));
     await ask(aiSdkModel({ ...v4(parts, asked), provider: 'another.chat' }), request(2, chat.messages));
     expect(asked[1]?.prompt.slice(1)).toMatchObject([
@@ -94,15 +94,15 @@ describe('the parts of a stream', () => {
     ];
     const chat = new Conversation().user('Go');
     const one = await ask(aiSdkModel(v4(first)), asking);
-    expect(one.answer.toolCalls[0]).toMatchObject({ callId: 'code', providerExecuted: {} });
-    chat.assistant(one.answer).result('r', 'read', 'ok');
+    expect(one.response.toolCalls[0]).toMatchObject({ callId: 'code', providerExecuted: {} });
+    chat.assistant(one.response).result('r', 'read', 'ok');
     const asked: LanguageModelV4CallOptions[] = [];
     const two = await ask(aiSdkModel(v4(second, asked)), request(2, chat.messages));
     expect(asked[0]?.prompt[1]?.content).toMatchObject([
       { toolCallId: 'code', providerExecuted: true },
       { toolCallId: 'r' },
     ]);
-    chat.assistant(two.answer).user('Next');
+    chat.assistant(two.response).user('Next');
     await ask(aiSdkModel(v4(second, asked)), request(3, chat.messages));
     expect(asked[1]?.prompt.slice(1, 4)).toMatchObject([
       { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'code' }, { toolCallId: 'r' }] },
@@ -127,13 +127,13 @@ describe('the parts of a stream', () => {
       { type: 'file', mediaType: 'audio/mp3', data: { type: 'url', url: new URL('https://example.com/a.mp3') } },
       finish,
     ];
-    const { answer } = await ask(aiSdkModel(v4(parts)), asking);
-    expect(answer.content).toEqual([
+    const { response } = await ask(aiSdkModel(v4(parts)), asking);
+    expect(response.content).toEqual([
       { type: 'image', mediaType: 'image/png', data: 'AQID' },
       { type: 'file', mediaType: 'audio/mp3', data: 'https://example.com/a.mp3' },
     ]);
     const older = aiSdkModel(v3([{ type: 'file', mediaType: 'image/png', data: 'AQID' }, finish]));
-    expect((await ask(older, asking)).answer.content).toEqual([
+    expect((await ask(older, asking)).response.content).toEqual([
       { type: 'image', mediaType: 'image/png', data: 'AQID' },
     ]);
     const stored = new Conversation().user([{ type: 'image', mediaType: 'image/png', data: 'sha256:abc' }]);
@@ -228,9 +228,9 @@ describe('the provider gets', () => {
       doStream: async (options) => v4(streams[asked.push(options) - 1] ?? [...said, finish]).doStream(options),
     });
     const chat = new Conversation().user('Weather?');
-    const { answer } = await ask(model, request(1, chat.messages));
-    expect(answer.toolCalls).toHaveLength(1);
-    await ask(model, request(2, chat.assistant(answer).user('And tomorrow?').messages));
+    const { response } = await ask(model, request(1, chat.messages));
+    expect(response.toolCalls).toHaveLength(1);
+    await ask(model, request(2, chat.assistant(response).user('And tomorrow?').messages));
     const sent = JSON.stringify(asked.at(-1)?.prompt);
     expect(sent).toContain('"type":"tool-result","toolCallId":"srv"');
     expect(sent).not.toContain('srv_2');

@@ -66,7 +66,7 @@ export class HeldModel implements Model {
       text += piece;
       yield { type: 'text-delta', blockId: 't', delta: piece };
     }
-    yield { type: 'finish', answer: { content: [{ type: 'text', text }], toolCalls: [] } };
+    yield { type: 'finish', response: { content: [{ type: 'text', text }], toolCalls: [] } };
   }
 
   #next(signal: AbortSignal | undefined): Promise<string | undefined> {

@@ -134,7 +134,7 @@ const talkative: Model = {
       yield { type: 'tool-input-delta', blockId: callId, toolName: 'weather', delta: input.slice(5) };
     }
     const content = [{ type: 'reasoning', text: 'Hmm' } as const, { type: 'text', text: text.join('') } as const];
-    yield { type: 'finish', answer: { content, toolCalls } };
+    yield { type: 'finish', response: { content, toolCalls } };
   },
 };
 const prompt = definePrompt({ ns: 'test', key: 'weather', instructions: 'Help.', tools: [weather] });
@@ -236,7 +236,7 @@ test('a response that its provider broke off is reset: its text is not doubled',
       }
       await until(() => chunks.some(({ delta }) => delta === words[1]) || tries > 1);
       if (tries === 1) throw new ModelError('overloaded', { retryable: true, retryAfterMs: 1 });
-      yield { type: 'finish', answer: { content: [{ type: 'text', text: words.join('') }], toolCalls: [] } };
+      yield { type: 'finish', response: { content: [{ type: 'text', text: words.join('') }], toolCalls: [] } };
     },
   };
   const served = await serve({ agents: () => createAgent({ model, prompt: chatPrompt }) });
@@ -309,7 +309,7 @@ test('subagents and steers are parts of the message that they belong to', async 
       }
       const text = `${key} ${turn} after ${messages.length}`;
       yield { type: 'text-delta', blockId: 't', delta: text };
-      yield { type: 'finish', answer: { content: [{ type: 'text', text }], toolCalls: calls } };
+      yield { type: 'finish', response: { content: [{ type: 'text', text }], toolCalls: calls } };
     },
   };
   const served = await serve({ store, agents: () => createAgent({ model: steering, prompt: lead }) });

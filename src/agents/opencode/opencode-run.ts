@@ -160,7 +160,7 @@ class OpenCodeRun {
     const ask = async (): Promise<void> => {
       // Not the request that returns when all is done: clients give up on one that is silent for minutes.
       const path = { id: start.sessionId };
-      const { error } = await client.session.promptAsync({ path, body: { ...this.#say(), parts }, signal });
+      const { error } = await client.session.promptAsync({ path, body: { ...this.#promptOptions(), parts }, signal });
       if (error !== undefined) throw failed(JSON.stringify(error));
     };
     await conversations.follow(stream, { ask, respondTo });
@@ -260,13 +260,13 @@ class OpenCodeRun {
     };
   }
 
-  #say(): Omit<OpenCodePrompt, 'parts'> {
+  #promptOptions(): Omit<OpenCodePrompt, 'parts'> {
     const { output } = this.#run.prompt;
     const system = currentEvaluation(this.#run).messages.at(0);
     const instructions = [
       ...(system?.role === 'system' ? [textOf(system)] : []),
       // In words: a session that was asked with OpenCode's own `format` can be neither read nor forked again (1.18).
-      ...(output ? [`${ANSWER_AS_JSON}\n${JSON.stringify(output.jsonSchema)}`] : []),
+      ...(output ? [`${RESPOND_AS_JSON}\n${JSON.stringify(output.jsonSchema)}`] : []),
     ];
     const [providerID = '', ...rest] = this.#options.model?.split('/') ?? [];
     return {
@@ -289,7 +289,7 @@ class OpenCodeRun {
   }
 }
 
-const ANSWER_AS_JSON = 'When you are done, answer with nothing but JSON that fits this JSON Schema:';
+const RESPOND_AS_JSON = 'When you are done, answer with nothing but JSON that fits this JSON Schema:';
 
 /** How long OpenCode may take to load our plugin, which it does before it makes a session. */
 const PLUGIN_MS = 60_000;

@@ -22,23 +22,23 @@ export class AskedCalls<Result> {
   /** By call: its result. */
   readonly results: (Result | undefined)[] = [];
   /** How many calls have a result. */
-  answered = 0;
+  resultCount = 0;
 
   constructor(calls: readonly ToolCall[]) {
     this.calls = calls;
   }
 
   /** Gives a result to the first call of this id that has none. Returns the index of that call, or -1 when there is none. */
-  answer(callId: string, result: Result): number {
+  addResult(callId: string, result: Result): number {
     const { calls, results } = this;
     // Nearly always results come in call order.
-    const isNext = results.length === this.answered && calls[this.answered]?.callId === callId;
+    const isNext = results.length === this.resultCount && calls[this.resultCount]?.callId === callId;
     const index = isNext
-      ? this.answered
+      ? this.resultCount
       : calls.findIndex((call, i) => call.callId === callId && results[i] === undefined);
     if (index < 0) return index;
     results[index] = result;
-    this.answered++;
+    this.resultCount++;
     return index;
   }
 
@@ -75,11 +75,11 @@ export class StrayResults {
   }
 
   /** Gives the calls of a message that have no result the strays that belong to them. */
-  answer(message: Omit<CallRef, 'callId'>, asked: AskedCalls<ToolMessage>): void {
+  giveTo(message: Omit<CallRef, 'callId'>, asked: AskedCalls<ToolMessage>): void {
     if (this.#byCall.size === 0) return;
     for (const { callId } of asked.missing()) {
       const stray = this.#byCall.get(keyOf(message, callId))?.shift();
-      if (stray) asked.answer(callId, stray);
+      if (stray) asked.addResult(callId, stray);
     }
   }
 
@@ -96,6 +96,6 @@ function keyOf({ evaluationId, turn }: Omit<CallRef, 'callId'>, callId: string):
 /** Results in the order of their calls; results without a call follow at the end. */
 export function inCallOrder(calls: readonly ToolCall[] = [], results: readonly ToolMessage[]): readonly ToolMessage[] {
   const asked = new AskedCalls<ToolMessage>(calls);
-  const others = results.filter((result) => asked.answer(result.toolCallId, result) < 0);
+  const others = results.filter((result) => asked.addResult(result.toolCallId, result) < 0);
   return [...asked.inOrder(), ...others];
 }

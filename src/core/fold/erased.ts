@@ -56,8 +56,8 @@ export function isErasedContent(content: ConversationMessage['content']): boolea
 export function erasedCall(call: CallState, message: ConversationMessage): CallState {
   const { editedArguments: _, edited: __, ...rest } = call;
   if (message.role === 'assistant') {
-    const { argumentsRedacted: ___, ...said } = rest;
-    return { ...said, arguments: '{}', ...(!hasResult(call) && { erased: true }) };
+    const { argumentsRedacted: ___, ...unmarked } = rest;
+    return { ...unmarked, arguments: '{}', ...(!hasResult(call) && { erased: true }) };
   }
   if (message.role !== 'tool' || message.toolCallId !== call.callId) return call;
   return call.settlement ? { ...rest, settlement: erasedSettlement(call.settlement) } : rest;

@@ -275,10 +275,9 @@ function suspend(record: SessionRecord, event: EvaluationSuspended): SessionReco
   const { message, failure, limit, until } = event;
   const suspension = { message, ...(failure && { failure }), ...(limit && { limit }) };
   const paused = endOrPause(record, event, {
+    reason: isCancelled ? 'CANCELLED' : event.reason,
     suspendedSeq: event.seq,
-    ...(isCancelled
-      ? { reason: 'CANCELLED' }
-      : { reason: event.reason, suspension, ...(until !== undefined && { until }) }),
+    ...(!isCancelled && { suspension, ...(until !== undefined && { until }) }),
   });
   return event.pending.reduce(
     (marked, ref) => changeCall(marked, ref, (call) => requestedBySuspension(call, event)),

@@ -28,8 +28,8 @@ export function messageProblem(value: unknown): string | undefined {
 /** Why a value is not an input, or undefined when it is one: a non-empty list of texts and media (D61). */
 export function inputProblem(value: unknown): string | undefined {
   if (!Array.isArray(value) || value.length === 0) return 'it is not a list of parts';
-  const isSaid = (part: unknown): boolean => isRecord(part) && INPUT_PARTS.has(part.type) && isPart(part);
-  return value.every(isSaid) ? undefined : 'a part of it is neither text, image nor file';
+  const isInputPart = (part: unknown): boolean => isRecord(part) && INPUT_PARTS.has(part.type) && isPart(part);
+  return value.every(isInputPart) ? undefined : 'a part of it is neither text, image nor file';
 }
 
 const INPUT_PARTS = new Set<unknown>(['text', 'image', 'file']);

@@ -61,8 +61,12 @@ export function planRun(state: SessionState, options: RunPlanOptions): RunStep {
   return { do: 'begin', input: first, ...(continues !== undefined && { continues }) };
 }
 
-/** An evaluation that is suspended for another reason is resumed once by each `run`. */
-const WAITS: ReadonlySet<SuspendReason> = new Set(['APPROVAL_REQUIRED', 'TOOL_OUTCOME_UNKNOWN', 'TIMER_PENDING']);
+/** The reasons of calls that wait. An evaluation that is suspended for another reason is resumed once by each `run`. */
+export const CALL_REASONS: ReadonlySet<SuspendReason> = new Set([
+  'APPROVAL_REQUIRED',
+  'TOOL_OUTCOME_UNKNOWN',
+  'TIMER_PENDING',
+]);
 
 function shouldResume(evaluation: Evaluation, { summary }: SessionState, options: RunPlanOptions): boolean {
   const { id, reason, resumeRequest, until } = evaluation;
@@ -70,7 +74,7 @@ function shouldResume(evaluation: Evaluation, { summary }: SessionState, options
   if (resumeRequest) return true;
   if (reason === 'CANCELLED') return options.resumeCancelled === true && !options.tried.has(id);
   if (until !== undefined && Date.parse(until) <= options.now) return true;
-  const isWaiting = reason !== undefined && (until !== undefined || WAITS.has(reason));
+  const isWaiting = reason !== undefined && (until !== undefined || CALL_REASONS.has(reason));
   if (!isWaiting) return !options.tried.has(id);
   if (work === 'decision') return true;
   return wakeAt !== undefined && Date.parse(wakeAt) <= options.now && !options.tried.has(id);

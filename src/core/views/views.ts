@@ -209,7 +209,7 @@ function turnCalls(
 ): readonly TurnCall[] {
   const { turn, createdAt } = response;
   const asked = new AskedCalls<ToolMessage>(callsOf(response));
-  for (const result of given.results) asked.answer(result.toolCallId, result);
+  for (const result of given.results) asked.addResult(result.toolCallId, result);
   return (response.toolCalls ?? []).map((call): TurnCall => {
     const { callId, name, providerExecuted } = call;
     if (providerExecuted) return { callId, name, ...endAtProvider(providerExecuted) };

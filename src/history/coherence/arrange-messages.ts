@@ -94,13 +94,13 @@ class Results {
     const { id } = message;
     const near = this.#owned.get(id) ?? [];
     const asked = new AskedCalls<ToolMessage>(callsOf(message));
-    const others = near.filter((result) => asked.answer(result.toolCallId, result) < 0);
+    const others = near.filter((result) => asked.addResult(result.toolCallId, result) < 0);
     this.#owned.set(id, others); // another message may have the same id
-    this.#strays.answer(message, asked);
+    this.#strays.giveTo(message, asked);
     for (const result of this.#origin.resultsOf(message)) {
       if (near.some((one) => one.id === result.id)) continue;
       const isConfused = this.#confused.get(id)?.has(result.toolCallId);
-      asked.answer(result.toolCallId, isConfused ? result : droppedResult(result));
+      asked.addResult(result.toolCallId, isConfused ? result : droppedResult(result));
     }
     return asked.inOrder();
   }

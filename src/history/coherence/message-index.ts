@@ -52,7 +52,7 @@ export class MessageIndex {
   /** How many groups are final. The newest may get results, and so may one whose calls still wait behind newer messages. */
   get settled(): number {
     const asking = this.#asking;
-    const waiting = asking && asking.answered < asking.calls.length ? asking.group : this.groups;
+    const waiting = asking && asking.resultCount < asking.calls.length ? asking.group : this.groups;
     return Math.max(0, Math.min(waiting, this.groups - 1));
   }
 
@@ -160,12 +160,12 @@ export class MessageIndex {
     const asking = this.#asking;
     const group = asking?.group ?? -1;
     const known = asking?.results.length ?? 0;
-    const call = asking?.answer(callId, position) ?? -1;
+    const call = asking?.addResult(callId, position) ?? -1;
     if (call < 0) this.strays.push({ position, group: last, again: asking?.has(callId) ?? false });
     else {
-      if (asking?.answered === 1) this.withResults.push(group);
+      if (asking?.resultCount === 1) this.withResults.push(group);
       // Nearly always the next result of the newest group.
-      if (asking?.answered === call + 1 && call === known && group === last && !this.arranged.has(group)) return;
+      if (asking?.resultCount === call + 1 && call === known && group === last && !this.arranged.has(group)) return;
       if (group !== last || call < known) this.late.push({ position, group });
     }
     if (asking) this.arranged.set(group, [asking.position, ...asking.inOrder()]);
@@ -174,7 +174,7 @@ export class MessageIndex {
   }
 
   #noteMissing(asking: AskingGroup): void {
-    if (asking.answered === asking.calls.length) {
+    if (asking.resultCount === asking.calls.length) {
       if (this.flawed.get(asking.group) !== EMPTY) this.flawed.delete(asking.group);
     } else {
       this.flawed.set(asking.group, { kind: 'open', missing: asking.missing() });

@@ -69,7 +69,7 @@ async function countMessages(path: string, size: number): Promise<number | undef
   const chunks: ChunkReader = isCompressed(path) ? readCompressed(path, () => {}) : await readOpened(path, CHUNK);
   const scanner = new LineScanner(chunks);
   let shown = 0;
-  let said = 0;
+  let messages = 0;
   let read = 0;
   try {
     for (let line = scanner.next(); line !== 'end'; line = scanner.next()) {
@@ -85,7 +85,7 @@ async function countMessages(path: string, size: number): Promise<number | undef
         const end = Math.min(next < 0 ? bytes.length : next, start + PREFIX);
         const prefix = bytes.toString('latin1', start, end);
         if (SHOWN.test(prefix)) shown++;
-        else if (SAID.test(prefix)) said++;
+        else if (MESSAGE.test(prefix)) messages++;
         start = next;
       }
     }
@@ -93,10 +93,10 @@ async function countMessages(path: string, size: number): Promise<number | undef
     await scanner.close();
   }
   // Files that another program wrote may lack the events.
-  return shown > 0 ? shown : said;
+  return shown > 0 ? shown : messages;
 }
 
 /** The end of a record and the start of the next one on the same line. */
 const GLUED = '}{"timestamp":"';
 const SHOWN = /"item":\{"type":"(?:User|Agent)Message"|"payload":\{"type":"(?:user|agent)_message","message"/;
-const SAID = /"payload":\{"type":"message",.*"role":"(?:user|assistant)"/;
+const MESSAGE = /"payload":\{"type":"message",.*"role":"(?:user|assistant)"/;

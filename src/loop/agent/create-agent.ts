@@ -5,9 +5,9 @@ import { AGENT_NS, agentName } from '../../core/log/agent-name.ts';
 import { definePrompt, type OutputOf, type Prompt, type PromptDefinition } from '../define/define-prompt.ts';
 import { checkOptions } from '../evaluate/check-options.ts';
 import { type AdapterOptions, createAdapter, streamEvents } from '../evaluate/create-adapter.ts';
-import type { ProviderAdapter } from '../evaluate/provider-adapter.ts';
+import type { EvaluateOptions, ProviderAdapter } from '../evaluate/provider-adapter.ts';
 import type { Agent, AgentDefaults, AgentListener, AgentRunOptions } from './agent.ts';
-import { checkListener, runAgent } from './run-agent.ts';
+import { runAgent } from './run-agent.ts';
 
 /** Who an agent is: a name, or a namespace and a key. */
 type AgentIdentity =
@@ -78,14 +78,10 @@ export function createAgent(
 ): Agent<unknown> {
   if (options === undefined) throw invalid('createAgent needs options: { name, model, instructions }');
   refuseUnknownOptions('createAgent', options, KNOWN);
-  const { onEvent, history } = options;
+  const { onEvent } = options;
   const prompt = promptOf(options);
   const defaults = pick(options, DEFAULTS) as AgentDefaults;
-  checkOptions(defaults, 'createAgent');
-  checkListener('createAgent', onEvent);
-  if (history !== undefined && typeof history !== 'function' && typeof history?.curate !== 'function') {
-    throw invalid('history of createAgent is a history manager, such as recentHistory(…), or a function');
-  }
+  checkOptions({ ...defaults, ...(onEvent && { onEvent }) } as EvaluateOptions, 'createAgent');
   const agent: Agent<unknown> = {
     name: agentName(prompt),
     prompt,

@@ -33,18 +33,19 @@ export async function runAgent<Output>(
   refuseUnknownOptions('agent.run', options, OPTIONS);
   const { id, mode, by, ...given } = options;
   const isGiven = ([, value]: readonly [string, unknown]): boolean => value !== undefined;
-  const run = { wait: true, ...Object.fromEntries(Object.entries(given).filter(isGiven)), session, agent: agent.name };
+  const own = Object.fromEntries(Object.entries(given).filter(isGiven));
+  const run: RunOptions = { ...agent.defaults, wait: true, ...own, session, agent: agent.name };
+  const { resumeCancelled } = newSessionRun(run); // what it refuses is refused before the input is sent
   if (input === undefined && id !== undefined) {
     throw new HoldfastError('INVALID_ARGUMENT', 'an id names an input, and agent.run got none');
   }
   refuseImported(session);
   return watched(agent, run, undefined, async (live) => {
-    const { resumeCancelled } = newSessionRun(live); // what it refuses is refused before the input is sent
     if (input === undefined) {
       const result = await agent.adapter.run(agent.prompt, live);
       return withoutInput(agent, session, nextStep(session, resumeCancelled), result);
     }
-    if (id === undefined || !session.state.record.inbox.items.has(id)) boundInstructions(agent.prompt, live);
+    if (id === undefined || !session.state.record.inbox.items.has(id)) boundInstructions(agent.prompt, run);
     const named = { ...(id !== undefined && { id }), ...(mode && { mode }), ...(by !== undefined && { by }) };
     const { id: inputId } = await session.send(input, { ...named, agent: agent.name });
     const before = outcomeOf(session, inputId, resumeCancelled);
@@ -65,23 +66,21 @@ export function runLeft<Output>(
   listener: AgentListener | undefined,
 ): Promise<RunResult<Output>> {
   refuseImported(options.session as AnySession);
-  return watched(agent, options, listener, (live) => agent.adapter.run(agent.prompt, live));
+  return watched(agent, { ...agent.defaults, ...options }, listener, (live) => agent.adapter.run(agent.prompt, live));
 }
 
 /**
- * Calls `body` with the agent's defaults and slices, and the listeners with every event meanwhile: those that any process commits, and
+ * Calls `body` with the agent's slices, and the listeners with every event meanwhile: those that any process commits, and
  * what this one emits between two commits.
  */
 async function watched<Output, Result>(
   agent: Agent<Output>,
-  { onEvent, ...given }: RunOptions,
+  { onEvent, ...options }: RunOptions,
   listener: AgentListener | undefined,
   body: (options: RunOptions) => Promise<Result>,
 ): Promise<Result> {
-  const session = given.session as AnySession;
-  checkListener('agent.run', onEvent);
+  const session = options.session as AnySession;
   await addSlices(session, agent.prompt);
-  const options = { ...agent.defaults, ...given };
   const ofRun = ([onEvent, listener] as readonly (AgentListener | undefined)[])
     .filter((each) => each !== undefined)
     .map((each) => guarded(each));
@@ -125,12 +124,6 @@ function watchAs(agent: Agent<unknown>, session: AnySession): readonly Watch[] {
     shared.stop();
   };
   return [{ notify: shared.notify, stop }];
-}
-
-/** Throws `INVALID_ARGUMENT` for a listener that cannot be called. */
-export function checkListener(what: string, onEvent: unknown): void {
-  if (onEvent === undefined || typeof onEvent === 'function') return;
-  throw new HoldfastError('INVALID_ARGUMENT', `onEvent of ${what} is a function, not ${typeof onEvent}`);
 }
 
 interface Found extends InputOutcome {

@@ -40,7 +40,7 @@ export function unlessDecided(call: CallRef): AppendGuard {
 }
 
 /** A guard for a result that an agent reports: throws when the call has one. */
-export function unlessAnswered(call: CallRef): AppendGuard {
+export function unlessResultRecorded(call: CallRef): AppendGuard {
   return (state) => {
     const now = findCall(state.record.evaluations, call);
     if (now && hasResult(now)) throw new PlanChanged(`call ${call.callId} has its result`);

@@ -99,9 +99,9 @@ export class CallScope {
 
   /** Runs a handler. One that ignores its signal is left behind: its transaction is closed, its result unread. */
   run<T>(handler: (context: ToolContext) => T | Promise<T>): T | Promise<T> {
-    const answered = handler(this.context);
-    if (!isPromiseLike(answered)) return answered;
-    const waited = untilAborted(answered, this.#run.aborter.signal);
+    const returned = handler(this.context);
+    if (!isPromiseLike(returned)) return returned;
+    const waited = untilAborted(returned, this.#run.aborter.signal);
     // Not under the joint signal: one that is listened to lives as long as what it is joined from.
     return this.#ending ? untilAborted(waited, this.#ending.controller.signal) : waited;
   }

@@ -74,7 +74,13 @@ export function checkOptions(
   if (options.signal !== undefined && !(options.signal instanceof AbortSignal)) {
     throw new HoldfastError('INVALID_ARGUMENT', 'signal is not an AbortSignal; give the signal of an AbortController');
   }
-  const { evaluationId } = options;
+  const { history, onEvent, evaluationId } = options;
+  if (history !== undefined && typeof history !== 'function' && typeof history?.curate !== 'function') {
+    throw new HoldfastError('INVALID_ARGUMENT', 'history is a history manager, or a function of the messages');
+  }
+  if (onEvent !== undefined && typeof onEvent !== 'function') {
+    throw new HoldfastError('INVALID_ARGUMENT', `onEvent is a function, not ${typeof onEvent}`);
+  }
   if (evaluationId !== undefined && !EVALUATION_ID.test(evaluationId)) {
     throw new HoldfastError('INVALID_ARGUMENT', 'evaluationId is up to 200 letters, digits, _, -, . and :');
   }

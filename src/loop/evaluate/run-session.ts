@@ -7,7 +7,7 @@ import type { SuspendReason } from '../../core/log/events.ts';
 import type { UserMessage } from '../../core/log/messages.ts';
 import type { PromptIdentity } from '../../core/log/prompt-identity.ts';
 import { agentOfStep, inputOutcome } from '../../core/plan/input-outcome.ts';
-import { newestRunnable, planRun, type RunStep } from '../../core/plan/run-plan.ts';
+import { CALL_REASONS, newestRunnable, planRun, type RunStep } from '../../core/plan/run-plan.ts';
 import type { Lease } from '../../ports/store.ts';
 import { refuseImported } from '../../session/change/imported.ts';
 import { type HeldLease, holdLease } from '../../session/lease.ts';
@@ -266,7 +266,10 @@ export function waitingResponse(
   session: AnySession,
   { id, reason, until, suspension, cancelRequest }: Evaluation,
 ): Promise<EvaluationResponse<unknown>> {
-  const ofPerson = session.pending({ evaluationId: id }).filter(({ deferred }) => !deferred);
+  // An evaluation that is suspended for another reason waits for no person, although calls are open: one may have a child that failed.
+  const isOfCalls = reason === undefined || reason === 'CANCELLED' || CALL_REASONS.has(reason);
+  const open = isOfCalls ? session.pending({ evaluationId: id }) : [];
+  const ofPerson = open.filter(({ deferred }) => !deferred);
   const pending = ofPerson.map(({ evaluationId, turn, callId, attempt }) => ({ evaluationId, turn, callId, attempt }));
   const timer = until !== undefined && { wakeAt: until };
   const why = reason ?? 'CANCELLED';

@@ -26,7 +26,7 @@ export interface CheckpointHandler<Request> {
    * Keeps the response of a completed request in place of its checkpoint, so that `execute` returns it instead of running the
    * request again. On a handler without it, `clear` is called.
    */
-  complete?(request: Request, answer: KeptResponse): Promise<void>;
+  complete?(request: Request, response: KeptResponse): Promise<void>;
   /**
    * Resolves when this process alone may run the request, with a function that gives it back; rejects with `SESSION_BUSY` while
    * another process runs it. The lock of a dead process is taken over. Without it two processes may run one request.
@@ -37,7 +37,7 @@ export interface CheckpointHandler<Request> {
 /** Checkpoints in files. */
 export interface FileCheckpoints<Request> extends CheckpointHandler<Request> {
   load(request: Request): Promise<string | undefined>;
-  complete(request: Request, answer: KeptResponse): Promise<void>;
+  complete(request: Request, response: KeptResponse): Promise<void>;
   lock(request: Request): Promise<() => Promise<void>>;
 }
 
@@ -190,9 +190,9 @@ export function checkpointingStore(store: Store, afterAppend: (events: readonly 
     get(target, property) {
       if (property === 'append') {
         return async (...args: Parameters<Store['append']>) => {
-          const answer = await target.append(...args);
+          const response = await target.append(...args);
           await afterAppend(args[1]);
-          return answer;
+          return response;
         };
       }
       const value: unknown = Reflect.get(target, property);

@@ -75,8 +75,8 @@ export async function responseFrom<Output>(
   }
   const { output } = prepared.prompt;
   if (!output) return { ...response, output: undefined } as CompletedResponse<Output>;
-  const said = await checkOutput(output.schema, { content: [{ type: 'text', text: kept.text }] });
-  const checked = said.ok ? said : await validate(output.schema, kept.output);
+  const fromText = await checkOutput(output.schema, { content: [{ type: 'text', text: kept.text }] });
+  const checked = fromText.ok ? fromText : await validate(output.schema, kept.output);
   if (checked.ok) return { ...response, output: checked.value };
   throw new HoldfastError(
     'OUTPUT_INVALID',

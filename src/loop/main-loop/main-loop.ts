@@ -144,14 +144,14 @@ export class MainLoop<Request, Output = undefined> {
     else {
       const loaded = await checkpoints.load(request);
       const kept = readKeptResponse(loaded);
-      const answer = kept && (await this.#responseFrom(kept, prepared));
-      if (answer) return answer;
+      const response = kept && (await this.#responseFrom(kept, prepared));
+      if (response) return response;
       const snapshot = kept ? undefined : (loaded as Snapshot | string | undefined);
       session = await this.#openCheckpointed(request, checkpoints, { snapshot, sessionId, slices });
     }
     const { seq } = session;
     const own = derivedEvaluation(session, request, prepared);
-    let answered = false;
+    let hasResponse = false;
     try {
       const response = await adapter.evaluate(prompt, {
         ...options,
@@ -159,7 +159,7 @@ export class MainLoop<Request, Output = undefined> {
         evaluationId: own.id,
         resume: resume === 'auto' && own.isRecorded ? { evaluationId: own.id } : resume,
       });
-      answered = true;
+      hasResponse = true;
       if (response.status === 'completed') {
         await this.#runQueued(session, prepared);
         await this.finalize(request, response, session);
@@ -170,8 +170,8 @@ export class MainLoop<Request, Output = undefined> {
     } catch (error) {
       const recorded = session.latestEvaluation({ ns: prompt.ns, key: prompt.key });
       const stale = isHoldfastError(error, 'OUTPUT_INVALID') && recorded?.status === 'completed';
-      if (stale && !answered) throw new StaleResponse('the recorded response is stale', { cause: error });
-      throw answered || session.seq > seq ? new FailedAfterActing('the loop had acted', { cause: error }) : error;
+      if (stale && !hasResponse) throw new StaleResponse('the recorded response is stale', { cause: error });
+      throw hasResponse || session.seq > seq ? new FailedAfterActing('the loop had acted', { cause: error }) : error;
     } finally {
       this.#running.delete(request);
       await session.close();

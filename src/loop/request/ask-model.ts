@@ -32,19 +32,19 @@ import { streamResponse } from './stream-response.ts';
 export async function askModel(run: Run, turn: number): Promise<void> {
   const { prompt } = run;
   checkBudget(run, turn);
-  const { answer, events } = await answerOf(run, turn);
-  const copied = plainCopy(answer, { lenient: true });
+  const { response: received, events } = await receiveResponse(run, turn);
+  const copied = plainCopy(received, { lenient: true });
   const response = (copied.value ?? {}) as ModelResponse;
   const { recordProviderMetadata: setting } = run;
   const metadata = setting ? await recordedMetadata(response.providerMetadata, setting) : undefined;
-  const recorded = answerEvent(run, turn, response, metadata);
+  const recorded = responseEvent(run, turn, response, metadata);
   const { message } = recorded;
   const own = callsOf(message);
   if (own.length === 0) {
     const wrong = prompt.output && (await checkOutput(prompt.output.schema, message));
     const after = wrong?.ok === false ? correction(run, message, wrong.problem) : completed(run);
     if (!after.some(({ type }) => type === 'message/recorded')) void run.history.close(); // no summary is recorded after the end
-    await recordAnswer(run, [...events, recorded, ...after]);
+    await recordResponse(run, [...events, recorded, ...after]);
     return;
   }
   const { starting, requests } = await callsToStart(run, turn, own);
@@ -52,44 +52,44 @@ export async function askModel(run: Run, turn: number): Promise<void> {
     startEvent(run, { turn, callId, name }, prepared.tool, 1),
   );
   const plain = events.length === 0 ? copied.characters + ENVELOPE : undefined;
-  await recordAnswer(run, [...events, recorded, ...starts, ...requests], plain);
+  await recordResponse(run, [...events, recorded, ...starts, ...requests], plain);
   for (const { call, prepared } of starting) {
     run.startedHere.set(callKey({ evaluationId: run.evaluationId, turn, callId: call.callId }), prepared);
   }
 }
 
 /** The event of a response. Throws `EVENT_INVALID` when it is malformed: a model may be third-party code. */
-function answerEvent(
+function responseEvent(
   run: Run,
   turn: number,
-  answer: ModelResponse,
+  response: ModelResponse,
   providerMetadata: AssistantMessage['providerMetadata'],
-): AnswerRecorded {
+): ResponseRecorded {
   const evaluation = currentEvaluation(run);
-  const toolCalls = distinctIds(answer.toolCalls ?? [], turn);
+  const toolCalls = distinctIds(response.toolCalls ?? [], turn);
   const message: AssistantMessage = {
     ...messageBase(evaluation, { sequence: evaluation.nextSequence, turn }, nowOf(run)),
     role: 'assistant',
-    content: answer.content,
+    content: response.content,
     ...(toolCalls.length !== 0 && { toolCalls }),
-    ...(answer.providerMessageId !== undefined && { providerMessageId: answer.providerMessageId }),
+    ...(response.providerMessageId !== undefined && { providerMessageId: response.providerMessageId }),
     ...(providerMetadata && { providerMetadata }),
   };
-  const event: AnswerRecorded = {
+  const event: ResponseRecorded = {
     type: 'message/recorded',
     message,
-    ...(answer.usage && { usage: withCost(answer.usage, pricesOf(run), [answer.model, run.model.modelId]) }),
-    ...(answer.model !== undefined && { model: answer.model }),
-    ...(answer.finishReason !== undefined && { finishReason: answer.finishReason }),
+    ...(response.usage && { usage: withCost(response.usage, pricesOf(run), [response.model, run.model.modelId]) }),
+    ...(response.model !== undefined && { model: response.model }),
+    ...(response.finishReason !== undefined && { finishReason: response.finishReason }),
   };
   validateEvent(event);
   return event;
 }
 
-type AnswerRecorded = Without<MessageRecorded, 'seq' | 'at'> & { readonly message: AssistantMessage };
+type ResponseRecorded = Without<MessageRecorded, 'seq' | 'at'> & { readonly message: AssistantMessage };
 
 /** Records a response with the events that go with it, and ends its draft. */
-async function recordAnswer(run: Run, events: readonly Without<NewEvent, 'at'>[], plain?: number): Promise<void> {
+async function recordResponse(run: Run, events: readonly Without<NewEvent, 'at'>[], plain?: number): Promise<void> {
   const ending = run.draft?.end();
   const endsDrafts = ending && (await ending);
   await record(run, events, endsDrafts ? { now: true, plain, endsDrafts } : { now: true, plain });
@@ -173,17 +173,17 @@ const MAX_WAIT_MS = 30_000;
  * message may have been erased during the backoff (D58). A request that the provider rejects as too long is curated harder and sent
  * once more, and the log records that.
  */
-async function answerOf(
+async function receiveResponse(
   run: Run,
   turn: number,
-): Promise<{ readonly answer: ModelResponse; readonly events: readonly Without<NewEvent, 'at'>[] }> {
+): Promise<{ readonly response: ModelResponse; readonly events: readonly Without<NewEvent, 'at'>[] }> {
   const { aborter, maxModelRetries, evaluationId } = run;
   for (let failures = 0; ; ) {
     const choosing = run.history.next(run, turn);
     const { messages, events } = choosing instanceof Promise ? await choosing : choosing;
     try {
-      const answer = await streamResponse(run, requestFor(run, turn, messages));
-      return { answer, events: events() };
+      const response = await streamResponse(run, requestFor(run, turn, messages));
+      return { response, events: events() };
     } catch (error) {
       aborter.check(); // the deadline, a cancellation or another holder: not the provider's fault
       if (error instanceof ModelError && error.tooLong) {

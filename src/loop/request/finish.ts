@@ -38,8 +38,8 @@ export async function checkOutput<Output>(
   return alone.ok ? validate(schema, alone.value) : whole;
 }
 
-function readJson(said: string): Validated<unknown> {
-  const text = said.trim();
+function readJson(written: string): Validated<unknown> {
+  const text = written.trim();
   const fenced = /^```(?:json)?\s*\n([\s\S]*?)\n?```$/.exec(text);
   try {
     return { ok: true, value: JSON.parse(fenced?.[1] ?? text) as unknown };
@@ -49,7 +49,7 @@ function readJson(said: string): Validated<unknown> {
 }
 
 /** The events after a response that does not fit: a message that names the problem or, after too many, the failure. */
-export function correction(run: Run, answer: AssistantMessage, problem: string): readonly Without<NewEvent, 'at'>[] {
+export function correction(run: Run, response: AssistantMessage, problem: string): readonly Without<NewEvent, 'at'>[] {
   const evaluation = currentEvaluation(run);
   const { outputRetries = DEFAULT_OUTPUT_RETRIES } = run.options;
   if (correctionsIn(evaluation.messages) >= outputRetries) {
@@ -63,7 +63,7 @@ export function correction(run: Run, answer: AssistantMessage, problem: string):
   }
   const text = `Your answer cannot be used: ${problem}. Answer again, with nothing but JSON that fits the schema.`;
   // The response may not be in the log yet, or there in several pieces.
-  const sequence = Math.max(answer.sequence + 1, evaluation.nextSequence);
+  const sequence = Math.max(response.sequence + 1, evaluation.nextSequence);
   const message: ConversationMessage = {
     ...messageBase(evaluation, { sequence, turn: 0 }, nowOf(run)),
     role: 'user',
@@ -74,11 +74,11 @@ export function correction(run: Run, answer: AssistantMessage, problem: string):
 
 /** How many responses of this evaluation were returned: each left a user message right behind a response without calls. */
 function correctionsIn(messages: Iterable<ConversationMessage>): number {
-  let answered = false;
+  let isAfterResponse = false;
   let count = 0;
   for (const message of messages) {
-    if (message.role === 'user' && answered) count++;
-    answered = message.role === 'assistant' && !message.toolCalls?.length;
+    if (message.role === 'user' && isAfterResponse) count++;
+    isAfterResponse = message.role === 'assistant' && !message.toolCalls?.length;
   }
   return count;
 }

@@ -28,7 +28,7 @@ export async function makeSummary(run: Run, need: SummaryRequest, options: Summa
   const { evaluationId } = run;
   const request = requestFor(run, need, signal);
   await confirmLease(run);
-  const { content, usage, model } = await answerOf(run, request, signal);
+  const { content, usage, model } = await summarize(run, request, signal);
   const text = textOf({ content });
   if (text === '') throw new ModelError('the model returned an empty summary', { retryable: true });
   signal.throwIfAborted(); // the end of the evaluation may be on its way into the log
@@ -40,14 +40,14 @@ export async function makeSummary(run: Run, need: SummaryRequest, options: Summa
   });
 }
 
-async function answerOf({ summaryModel }: Run, request: ModelRequest, signal: AbortSignal): Promise<ModelResponse> {
+async function summarize({ summaryModel }: Run, request: ModelRequest, signal: AbortSignal): Promise<ModelResponse> {
   let iterator: AsyncIterator<ModelPart> | undefined;
   try {
     iterator = summaryModel.stream(request)[Symbol.asyncIterator]();
     for (;;) {
       const next = await untilAborted(iterator.next(), signal);
       if (next.done) throw new ModelError('the model stopped before it had finished the summary', { retryable: true });
-      if (next.value.type === 'finish') return next.value.answer;
+      if (next.value.type === 'finish') return next.value.response;
     }
   } finally {
     void iterator?.return?.()?.catch(() => {}); // releases the connection, also of a stream that was not read to its end

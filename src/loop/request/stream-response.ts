@@ -21,9 +21,9 @@ export async function streamResponse(run: Run, request: ModelRequest): Promise<M
     const late = confirmLease(run);
     if (late) await late;
     iterator = run.model.stream(request)[Symbol.asyncIterator]();
-    const answer = await untilAborted(hear(iterator, draft), run.aborter.signal);
+    const response = await untilAborted(receive(iterator, draft), run.aborter.signal);
     run.draft = draft;
-    return answer;
+    return response;
   } catch (error) {
     await draft.interrupt(error);
     throw error;
@@ -33,11 +33,11 @@ export async function streamResponse(run: Run, request: ModelRequest): Promise<M
 }
 
 /** Listens to the end. A draft that was interrupted meanwhile takes nothing more. */
-async function hear(parts: AsyncIterator<ModelPart>, draft: Draft): Promise<ModelResponse> {
+async function receive(parts: AsyncIterator<ModelPart>, draft: Draft): Promise<ModelResponse> {
   for (;;) {
     const next = await parts.next();
     if (next.done) throw new ModelError('the model stopped before its response was finished', { retryable: true });
-    if (next.value.type === 'finish') return next.value.answer;
+    if (next.value.type === 'finish') return next.value.response;
     draft.add(next.value);
   }
 }
@@ -209,13 +209,13 @@ export async function interruptLeftDraft(run: Run, evaluation: Evaluation): Prom
   const turn = evaluation.turn + 1;
   const left = chunks.filter((chunk) => chunk.turn === turn);
   const attempt = left.at(-1)?.attempt ?? 0;
-  const said = new Map<string, MessageInterrupted['blocks'][number]>();
+  const byId = new Map<string, MessageInterrupted['blocks'][number]>();
   for (const { blockId, kind, toolName, delta, ...chunk } of left) {
     if (chunk.attempt !== attempt) continue;
     const what = { ...(kind !== undefined && { kind }), ...(toolName !== undefined && { toolName }) };
-    said.set(blockId, { blockId, ...what, text: (said.get(blockId)?.text ?? '') + delta });
+    byId.set(blockId, { blockId, ...what, text: (byId.get(blockId)?.text ?? '') + delta });
   }
-  const blocks = [...said.values()];
+  const blocks = [...byId.values()];
   if (blocks.length > 0) await recordInterrupted(run, evaluation, { turn, attempt, blocks }, [evaluation.id]);
   else run.staleDrafts.add(evaluation.id);
   return attempt;

@@ -34,7 +34,7 @@ export class MessageSequences {
         const isThere = (other: ConversationMessage): boolean =>
           other.sequence === sequence && other.evaluationId === id;
         const there = taken.find(isThere) ?? this.#taken.find(isThere) ?? evaluation?.messages.find(isThere);
-        if (!saysTheSame(there, message)) throw conflict(message);
+        if (!isSameMessage(there, message)) throw conflict(message);
       }
     }
     for (const [id, sequence] of next) this.#next.set(id, sequence);
@@ -43,7 +43,7 @@ export class MessageSequences {
 }
 
 /** Whether two messages are equal but for the time when they were made. */
-function saysTheSame(there: ConversationMessage | undefined, message: ConversationMessage): boolean {
+function isSameMessage(there: ConversationMessage | undefined, message: ConversationMessage): boolean {
   return there !== undefined && canonicalJson({ ...message, createdAt: there.createdAt }) === canonicalJson(there);
 }
 

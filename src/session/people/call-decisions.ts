@@ -39,10 +39,10 @@ export async function settleCall(
   }
   const attempt = before.attempt;
   const evidence = options.by === undefined ? {} : { by: options.by };
-  await say(session, { type: 'tool/settled', ...ref(call), attempt, how, ...evidence }, (state) => {
+  await record(session, { type: 'tool/settled', ...ref(call), attempt, how, ...evidence }, (state) => {
     const now = openCall(session, state, { ...call, attempt });
     const { settlement } = now;
-    if (settlement && lateModule('node:util').isDeepStrictEqual(settlement, how)) throw new SaidAlready();
+    if (settlement && lateModule('node:util').isDeepStrictEqual(settlement, how)) throw new AlreadyRecorded();
     if (settlement && !('rerun' in settlement)) {
       throw decided(`call ${call.callId} was settled with another result already; resume to record it`);
     }
@@ -71,7 +71,7 @@ export async function approveCall(session: CallSession, call: CallRef, options: 
     ...(edited !== undefined && { arguments: edited }),
   };
   await session.refresh();
-  await say(session, { type: 'tool/approved', ...ref(call), ...evidence }, (state) => {
+  await record(session, { type: 'tool/approved', ...ref(call), ...evidence }, (state) => {
     const now = undecidedCall(session, state, call);
     if (!now.approvalRequest)
       refuse(`call ${call.callId} does not wait for approval; list those with session.pending()`);
@@ -90,21 +90,21 @@ export async function denyCall(session: CallSession, call: CallRef, options: Den
   const { reason, by } = options;
   const evidence = { ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) };
   await session.refresh();
-  await say(session, { type: 'tool/denied', ...ref(call), ...evidence }, (state) => {
+  await record(session, { type: 'tool/denied', ...ref(call), ...evidence }, (state) => {
     undecidedCall(session, state, call);
   });
 }
 
 /** The same decision is in the log already: nothing has to be appended. */
-class SaidAlready extends Error {}
+class AlreadyRecorded extends Error {}
 
-type Word = Without<ToolApproved | ToolDenied | ToolSettled, 'seq' | 'at'>;
+type Decision = Without<ToolApproved | ToolDenied | ToolSettled, 'seq' | 'at'>;
 
-async function say(session: CallSession, event: Word, guard: (state: SessionState) => void): Promise<void> {
+async function record(session: CallSession, event: Decision, guard: (state: SessionState) => void): Promise<void> {
   try {
     await session.append([event], { guard });
   } catch (error) {
-    if (!(error instanceof SaidAlready)) throw error;
+    if (!(error instanceof AlreadyRecorded)) throw error;
   }
 }
 

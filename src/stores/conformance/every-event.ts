@@ -1,5 +1,5 @@
 import type { BuiltInEvent, NewEvent } from '../../core/log/events.ts';
-import { note, response, said } from './harness.ts';
+import { message, note, response } from './harness.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';
 const LATER = '2026-01-01T01:00:00.000Z';
@@ -59,7 +59,7 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: readonly object[] } = {
     content: [{ type: 'text', text: 'x' }],
   })),
   'message/recorded': [
-    { ...said('placed'), inputId: 'i1' },
+    { ...message('placed'), inputId: 'i1' },
     response({
       inputTokens: 1,
       outputTokens: 2,

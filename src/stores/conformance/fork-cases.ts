@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { isHoldfastError } from '../../core/errors.ts';
 import type { NewEvent, SessionEvent } from '../../core/log/events.ts';
 import type { Store } from '../../ports/store.ts';
-import { assertHits, type Case, chunk, leaseOn, note, readAll, readNotes, refused, said } from './harness.ts';
+import { assertHits, type Case, chunk, leaseOn, message, note, readAll, readNotes, refused } from './harness.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';
 /** Long enough that a store that copies in batches needs several. */
@@ -38,12 +38,12 @@ export const forkCases: readonly Case[] = [
   {
     name: 'a fork has the first events of its origin, their contents and its own events; the origin does not change',
     async check({ store }) {
-      await store.append('s', [described({ title: 'T', tags: ['x'], metadata: { a: 1 } }), said('needle')], {
+      await store.append('s', [described({ title: 'T', tags: ['x'], metadata: { a: 1 } }), message('needle')], {
         id: 'a',
         expectedSeq: 0,
         contents: [{ event: 1, hash: 'sha256:x', text: 'content' }],
       });
-      await store.append('s', [said('not in the fork')], {
+      await store.append('s', [message('not in the fork')], {
         id: 'b',
         expectedSeq: 2,
         contents: [{ event: 0, hash: 'sha256:late', text: 'late' }],

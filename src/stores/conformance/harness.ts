@@ -111,7 +111,7 @@ export function note(text: unknown, at = '2026-01-01T00:00:00.000Z'): NewEvent {
 }
 
 /** A recorded message with this text. */
-export function said(text: string, role: 'user' | 'assistant' = 'user', at = '2026-01-01T00:00:00.000Z'): NewEvent {
+export function message(text: string, role: 'user' | 'assistant' = 'user', at = '2026-01-01T00:00:00.000Z'): NewEvent {
   return {
     type: 'message/recorded',
     at,
@@ -132,8 +132,8 @@ export function said(text: string, role: 'user' | 'assistant' = 'user', at = '20
 
 /** A recorded response of a model, with its usage if it reported one. */
 export function response(usage: Usage | undefined, text = 'said'): NewEvent {
-  const { message, ...event } = said(text, 'assistant') as MessageRecorded;
-  return { ...event, message: { ...message, turn: 1 }, ...(usage && { usage }) } as NewEvent;
+  const { message: recorded, ...event } = message(text, 'assistant') as MessageRecorded;
+  return { ...event, message: { ...recorded, turn: 1 }, ...(usage && { usage }) } as NewEvent;
 }
 
 export function holder(id: string): LeaseHolder {

@@ -2,7 +2,18 @@ import assert from 'node:assert/strict';
 import type { NewEvent, SessionEvent } from '../../core/log/events.ts';
 import type { Store } from '../../ports/store.ts';
 import { everyMethod } from './every-method.ts';
-import { assertHits, type Case, chunk, holder, leaseOn, note, readAll, readNotes, refused, said } from './harness.ts';
+import {
+  assertHits,
+  type Case,
+  chunk,
+  holder,
+  leaseOn,
+  message,
+  note,
+  readAll,
+  readNotes,
+  refused,
+} from './harness.ts';
 
 /** Resolves at the next call of a session's watcher. */
 function nextNews(store: Store, sessionId: string): Promise<void> {
@@ -35,20 +46,20 @@ export const lifecycleCases: readonly Case[] = [
   {
     name: 'a watcher is called for its own session, after the commit, until it stops',
     async check({ store }) {
-      const heard: number[] = [];
-      const stop = store.watch('s', () => heard.push(1));
+      const notified: number[] = [];
+      const stop = store.watch('s', () => notified.push(1));
       let news = nextNews(store, 's');
       await store.append('s', [note(1)], { id: 'a', expectedSeq: 0 });
       await news;
       assert.equal((await store.head('s')).seq, 1);
-      assert.ok(heard.length > 0);
+      assert.ok(notified.length > 0);
       stop();
       stop();
-      const before = heard.length;
+      const before = notified.length;
       news = nextNews(store, 's');
       await store.append('s', [note(2)], { id: 'b', expectedSeq: 1 });
       await news;
-      assert.equal(heard.length, before);
+      assert.equal(notified.length, before);
     },
   },
   {
@@ -71,16 +82,16 @@ export const lifecycleCases: readonly Case[] = [
     name: 'a watcher is called for drafts, replaced events, forks and deletions of its session (D74)',
     async check({ store }) {
       const { fence } = await leaseOn(store, 's');
-      const heardOf = async (sessionId: string, work: () => Promise<unknown>) => {
+      const getNews = async (sessionId: string, work: () => Promise<unknown>) => {
         const news = nextNews(store, sessionId);
         await work();
         await news;
       };
-      await heardOf('s', () => store.append('s', [note(1)], { id: 'a', expectedSeq: 0 }));
-      await heardOf('s', () => store.appendDraft('s', [chunk(fence, 1)], { fence }));
-      await heardOf('s', () => store.replaceEvent('s', { ...note('erased'), seq: 1 } as SessionEvent));
-      await heardOf('fork', () => store.forkSession('s', 'fork', { at: 1, events: [note(2)] }));
-      await heardOf('s', () => store.deleteSession('s'));
+      await getNews('s', () => store.append('s', [note(1)], { id: 'a', expectedSeq: 0 }));
+      await getNews('s', () => store.appendDraft('s', [chunk(fence, 1)], { fence }));
+      await getNews('s', () => store.replaceEvent('s', { ...note('erased'), seq: 1 } as SessionEvent));
+      await getNews('fork', () => store.forkSession('s', 'fork', { at: 1, events: [note(2)] }));
+      await getNews('s', () => store.deleteSession('s'));
     },
   },
   {
@@ -144,9 +155,9 @@ export const lifecycleCases: readonly Case[] = [
       const other = await reopen?.();
       if (!other) return;
       const { lease } = await store.acquireLease('s', { holder: holder('one'), ttlMs: 1000 });
-      await store.append('s', [note(1), said('needle')], { id: 'a', expectedSeq: 0, fence: lease.fence });
+      await store.append('s', [note(1), message('needle')], { id: 'a', expectedSeq: 0, fence: lease.fence });
       assert.equal((await other.head('s')).seq, 2);
-      assert.deepEqual(await other.append('s', [note(1), said('needle')], { id: 'a', expectedSeq: 0 }), { seq: 2 });
+      assert.deepEqual(await other.append('s', [note(1), message('needle')], { id: 'a', expectedSeq: 0 }), { seq: 2 });
       await refused(other.append('s', [note(9)], { id: 'b', expectedSeq: 0 }), 'SESSION_CONFLICT', 'sequence');
       assert.deepEqual(await other.readLease('s'), lease);
       assert.equal((await other.acquireLease('s', { holder: holder('two'), ttlMs: 1000 })).acquired, false);
@@ -185,7 +196,7 @@ export const lifecycleCases: readonly Case[] = [
     async check({ store, reopen }) {
       if (!reopen) return;
       const lease = await leaseOn(store, 's');
-      const events = [said('needle'), note(2)];
+      const events = [message('needle'), note(2)];
       const append = {
         id: 'a',
         expectedSeq: 0,

@@ -80,7 +80,7 @@ export type Operation =
       readonly back: number;
     };
 
-const NOBODY = 12345;
+const NO_FENCE = 12345;
 
 async function outcomeOf(operation: Promise<unknown>): Promise<Outcome> {
   try {
@@ -109,7 +109,7 @@ function lifeOf(
 function pickFence(session: ModelSession, which: 'none' | 'current' | 'stale' | 'unknown'): number | undefined {
   if (which === 'none') return undefined;
   return (
-    (which === 'current' ? session.fences.at(-1) : which === 'stale' ? session.fences.at(-2) : undefined) ?? NOBODY
+    (which === 'current' ? session.fences.at(-1) : which === 'stale' ? session.fences.at(-2) : undefined) ?? NO_FENCE
   );
 }
 
@@ -133,7 +133,7 @@ export async function applyOperation(
     case 'acquire':
       return applyAcquire(operation, model, session, store, clock);
     case 'renew': {
-      const fence = pickFence(session, operation.fence) ?? NOBODY;
+      const fence = pickFence(session, operation.fence) ?? NO_FENCE;
       const renewed = session.lease?.fence === fence;
       assert.equal(await store.renewLease(id, fence, 500), renewed);
       const { lease } = session;
@@ -141,7 +141,7 @@ export async function applyOperation(
       return;
     }
     case 'release': {
-      const fence = pickFence(session, operation.fence) ?? NOBODY;
+      const fence = pickFence(session, operation.fence) ?? NO_FENCE;
       const place = { none: undefined, end: seq, before: seq + 1 }[operation.seq];
       const isOwn = session.lease?.fence === fence;
       const stays = isOwn && place !== undefined && place !== seq;
@@ -222,7 +222,7 @@ async function applyAcquire(
 ): Promise<void> {
   const { session: id, who, ttlMs } = operation;
   const { lease } = session;
-  const fence = pickFence(session, operation.replacing === 'stale' ? 'stale' : 'current') ?? NOBODY;
+  const fence = pickFence(session, operation.replacing === 'stale' ? 'stale' : 'current') ?? NO_FENCE;
   const renewals = (lease?.renewals ?? 0) + (operation.replacing === 'renewed' ? 1 : 0);
   const outcome = await store.acquireLease(id, {
     holder: holder(who),
@@ -307,7 +307,7 @@ async function applyDraft(
   session: ModelSession,
   store: Store,
 ): Promise<void> {
-  const fence = pickFence(session, operation.fence) ?? NOBODY;
+  const fence = pickFence(session, operation.fence) ?? NO_FENCE;
   const { named, isPresent } = lifeOf(session, operation.life);
   const own = session.drafts.filter((each) => each.fence === fence);
   const last = own.at(-1)?.n ?? 0;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { NewEvent, SessionEvent } from '../../core/log/events.ts';
 import type { SearchOptions, Store } from '../../ports/store.ts';
 import { encodeBytes } from '../source-bytes.ts';
-import { type Case, leaseOn, note, refused, said, searchIn } from './harness.ts';
+import { type Case, leaseOn, message, note, refused, searchIn } from './harness.ts';
 
 /** The events that a query finds, as `session/seq`, in the store's order. */
 async function findInOrder(store: Store, query: string, options?: SearchOptions): Promise<readonly string[]> {
@@ -110,7 +110,7 @@ const cases: readonly Case[] = [
     async check({ store }) {
       await store.append(
         's',
-        TEXTS.map((text) => said(text)),
+        TEXTS.map((text) => message(text)),
         { id: 'a', expectedSeq: 0 },
       );
       for (const [query, expected] of QUERIES) {
@@ -127,14 +127,14 @@ const cases: readonly Case[] = [
     name: 'search covers texts, tool calls, tool results and interrupted responses, and nothing else',
     async check({ store }) {
       const at = '2026-01-01T00:00:00.000Z';
-      const message = (fields: object): NewEvent =>
+      const messageWith = (fields: object): NewEvent =>
         ({
           type: 'message/recorded',
           at,
-          message: { ...(said('') as { message?: object }).message, ...fields },
+          message: { ...(message('') as { message?: object }).message, ...fields },
         }) as NewEvent;
       const events: readonly NewEvent[] = [
-        message({
+        messageWith({
           role: 'assistant',
           content: [
             { type: 'text', text: 'alpha one' },
@@ -143,7 +143,7 @@ const cases: readonly Case[] = [
           ],
           toolCalls: [{ callId: 'c', name: 'gamma_tool', arguments: '{"path":"delta.txt"}' }],
         }),
-        message({
+        messageWith({
           role: 'tool',
           toolCallId: 'c',
           toolName: 'gamma_tool',
@@ -182,7 +182,7 @@ const cases: readonly Case[] = [
     name: 'a hit has its position and marks the words that matched',
     async check({ store }) {
       const long = `${'before '.repeat(50)}the Needle here${' after'.repeat(50)}`;
-      await store.append('s', [said(long, 'assistant', '2026-05-05T00:00:00.000Z')], { id: 'a', expectedSeq: 0 });
+      await store.append('s', [message(long, 'assistant', '2026-05-05T00:00:00.000Z')], { id: 'a', expectedSeq: 0 });
       const [hit] = await searchIn(store, 'needle');
       assert.ok(hit);
       const { excerpt, ...place } = hit;
@@ -199,7 +199,7 @@ const cases: readonly Case[] = [
       for (const id of ['s', 't', 's2']) {
         await store.append(
           id,
-          Array.from({ length: 30 }, (_, i) => said(`apple ${i}`)),
+          Array.from({ length: 30 }, (_, i) => message(`apple ${i}`)),
           { id: 'a', expectedSeq: 0 },
         );
       }
@@ -215,20 +215,20 @@ const cases: readonly Case[] = [
   {
     name: 'hits are ordered newest first: by start of the session, then from the end of each session',
     async check({ store }) {
-      await store.append('one', [said('apple, apple and apple'), said('pear')], { id: 'a', expectedSeq: 0 });
+      await store.append('one', [message('apple, apple and apple'), message('pear')], { id: 'a', expectedSeq: 0 });
       await leaseOn(store, 'three');
-      await store.append('two', [said('apple'), said('apple pie')], { id: 'a', expectedSeq: 0 });
-      await store.append('one', [said('an apple a day')], { id: 'b', expectedSeq: 2 });
+      await store.append('two', [message('apple'), message('apple pie')], { id: 'a', expectedSeq: 0 });
+      await store.append('one', [message('an apple a day')], { id: 'b', expectedSeq: 2 });
       const expected = ['two/2', 'two/1', 'one/3', 'one/1'];
       for (const limit of [1, 2, 3, 4, 100]) {
         assert.deepEqual(await findInOrder(store, 'apple', { limit }), expected.slice(0, limit), `limit ${limit}`);
       }
       assert.deepEqual(await findInOrder(store, 'apple', { sessionId: 'one', limit: 1 }), ['one/3']);
-      await store.append('two', [said('apple once more')], { id: 'b', expectedSeq: 2 });
+      await store.append('two', [message('apple once more')], { id: 'b', expectedSeq: 2 });
       await store.forkSession('one', 'three', { at: 1, events: [note('end')] });
       assert.deepEqual(await findInOrder(store, 'apple', { limit: 3 }), ['three/1', 'two/3', 'two/2']);
       await store.deleteSession('one');
-      await store.append('one', [said('apple again')], { id: 'a', expectedSeq: 0 });
+      await store.append('one', [message('apple again')], { id: 'a', expectedSeq: 0 });
       assert.deepEqual(await findInOrder(store, 'apple', { limit: 2 }), ['one/1', 'three/1']);
     },
   },
@@ -240,7 +240,7 @@ const cases: readonly Case[] = [
         sessions.map((id) =>
           store.append(
             id,
-            Array.from({ length: 40 }, (_, i) => said(`word${i} in ${id} ${'filler '.repeat(30)}`)),
+            Array.from({ length: 40 }, (_, i) => message(`word${i} in ${id} ${'filler '.repeat(30)}`)),
             {
               id: 'a',
               expectedSeq: 0,
@@ -249,21 +249,21 @@ const cases: readonly Case[] = [
         ),
       );
       assert.deepEqual(await find(store, 'word39', { limit: 100 }), sessions.map((id) => `${id}/40`).sort());
-      await store.append('s0', [said('brandnew')], { id: 'b', expectedSeq: 40 });
+      await store.append('s0', [message('brandnew')], { id: 'b', expectedSeq: 40 });
       assert.deepEqual(await find(store, 'brandnew'), ['s0/41']);
     },
   },
   {
     name: 'search does not find a deleted session of any length',
     async check({ store }) {
-      const texts = Array.from({ length: 400 }, (_, i) => said(`number${i} shared`));
+      const texts = Array.from({ length: 400 }, (_, i) => message(`number${i} shared`));
       await store.append('long', texts, { id: 'a', expectedSeq: 0 });
-      await store.append('kept', [said('shared')], { id: 'a', expectedSeq: 0 });
+      await store.append('kept', [message('shared')], { id: 'a', expectedSeq: 0 });
       assert.equal((await searchIn(store, 'shared', { limit: 1000 })).length, 401);
       await store.deleteSession('long');
       assert.deepEqual(await find(store, 'shared'), ['kept/1']);
       assert.deepEqual(await find(store, 'number7'), []);
-      await store.append('long', [said('shared anew')], { id: 'a', expectedSeq: 0 });
+      await store.append('long', [message('shared anew')], { id: 'a', expectedSeq: 0 });
       assert.deepEqual(await find(store, 'shared'), ['kept/1', 'long/1']);
     },
   },

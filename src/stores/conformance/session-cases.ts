@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { NewEvent, SessionEvent } from '../../core/log/events.ts';
 import type { ListSessionsOptions, Store } from '../../ports/store.ts';
-import { assertHits, type Case, chunk, leaseOn, note, readAll, readNotes, refused, said } from './harness.ts';
+import { assertHits, type Case, chunk, leaseOn, message, note, readAll, readNotes, refused } from './harness.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';
 
@@ -226,7 +226,7 @@ export const sessionCases: readonly Case[] = [
     async check({ store }) {
       for (const id of ['s', 't']) {
         const { fence } = await leaseOn(store, id);
-        await store.append(id, [said(`hello from ${id}`), note(2)], {
+        await store.append(id, [message(`hello from ${id}`), note(2)], {
           id: 'a',
           expectedSeq: 0,
           contents: [{ event: 0, hash: `sha256:${id}`, text: id }],
@@ -280,12 +280,12 @@ export const sessionCases: readonly Case[] = [
   {
     name: 'a replaced event keeps its seq and loses its text, its hits and the snapshot (D58)',
     async check({ store }) {
-      await store.append('s', [said('keep this'), said('my secret word'), note(3)], { id: 'a', expectedSeq: 0 });
+      await store.append('s', [message('keep this'), message('my secret word'), note(3)], { id: 'a', expectedSeq: 0 });
       await store.append('s', [note(4)], { id: 'b', expectedSeq: 3 });
       await store.writeSnapshot('s', { seq: 3, data: '{"secret":true}' });
       await assertHits(store, 'secret', 1);
       const before = await readAll(store, 's');
-      const erased = { ...said('this was erased'), seq: 2 } as SessionEvent;
+      const erased = { ...message('this was erased'), seq: 2 } as SessionEvent;
       await store.replaceEvent('s', erased);
       assert.deepEqual(await store.head('s'), { incarnation: 1, seq: 4, revision: 1 });
       await store.replaceEvent('s', erased);
@@ -327,11 +327,11 @@ export const sessionCases: readonly Case[] = [
         id: 'b',
         expectedSeq: 1,
       });
-      await store.append('s', [said('hello', 'user', day2)], { id: 'c', expectedSeq: 3 });
+      await store.append('s', [message('hello', 'user', day2)], { id: 'c', expectedSeq: 3 });
       const whole = { tags: ['x'], metadata: { secret: 1, b: 2 }, createdAt: AT, updatedAt: day2, status: 'running' };
       assert.deepEqual(await listed(), [{ title: 'secret', ...whole }]);
       // A message's content is not part of a listing, but its time is.
-      await store.replaceEvent('s', { ...said('erased', 'user', day3), seq: 4 } as SessionEvent);
+      await store.replaceEvent('s', { ...message('erased', 'user', day3), seq: 4 } as SessionEvent);
       assert.deepEqual(await listed(), [{ title: 'secret', ...whole, updatedAt: day3 }]);
       await store.replaceEvent('s', { ...described({ tags: ['y'] }, day1), seq: 1 } as SessionEvent);
       const erased = { ...whole, tags: ['y'], metadata: { b: 2 }, updatedAt: day3 };

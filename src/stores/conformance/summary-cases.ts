@@ -4,7 +4,7 @@ import type { Usage } from '../../core/log/usage.ts';
 import { type SessionSummary, summarizeSession } from '../../core/summary/session-summary.ts';
 import type { SessionInfo, Store } from '../../ports/store.ts';
 import { everyEvent } from './every-event.ts';
-import { type Case, note, readAll, response, said } from './harness.ts';
+import { type Case, message, note, readAll, response } from './harness.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';
 
@@ -50,7 +50,7 @@ export const summaryCases: readonly Case[] = [
     name: 'a listed session adds up the turns and the usage of its responses, over all appends of all handles',
     async check({ store, reopen }) {
       const handles = [store, (await reopen?.()) ?? store];
-      await store.append('s', [said('hello'), response({ inputTokens: 100, outputTokens: 10 })], {
+      await store.append('s', [message('hello'), response({ inputTokens: 100, outputTokens: 10 })], {
         id: 'a',
         expectedSeq: 0,
       });

@@ -40,7 +40,7 @@ export class Branches {
   #hasParents = false;
   /** The newest line that continues the conversation; late lines of other branches do not. */
   #tip = ROOT;
-  #lastSpoken = ROOT;
+  #lastMessage = ROOT;
   /** The id of the last line, which most lines follow. */
   #lastUuid: string | undefined;
   /** Whether any line could be a rewind. */
@@ -67,14 +67,14 @@ export class Branches {
     const position = this.#parents.length;
     const parent = this.#parentOf(links, role);
     if (links.parentUuid !== undefined) this.#hasParents = true;
-    if ((role === 'prompt' || role === 'lead') && parent < this.#lastSpoken) this.#mayFork = true;
+    if ((role === 'prompt' || role === 'lead') && parent < this.#lastMessage) this.#mayFork = true;
     this.#parents.push(parent);
     this.#roles.push(role);
     if (links.uuid !== undefined) this.#positions.set(links.uuid, position);
     this.#lastUuid = links.uuid;
-    const isSpoken = role === 'prompt' || role === 'response';
-    if (isSpoken) this.#lastSpoken = position;
-    if (isSpoken || parent === this.#tip) this.#tip = position;
+    const isMessage = role === 'prompt' || role === 'response';
+    if (isMessage) this.#lastMessage = position;
+    if (isMessage || parent === this.#tip) this.#tip = position;
     return position;
   }
 
@@ -112,14 +112,14 @@ export class Branches {
     this.#superseded = superseded;
     if (!this.#mayFork) return superseded;
     const forks = this.#findForks();
-    const { firstSpoken, lastGrown } = this.#measureBranches();
+    const { firstMessage, lastGrown } = this.#measureBranches();
     /** Results of a call that stays stay themselves, but not what follows them. */
     const isCut = new Uint8Array(count);
     for (let i = 0; i < count; i++) {
       const parent = this.#parents[i] as number;
       if (parent >= 0 && (superseded[parent] === 1 || isCut[parent] === 1)) superseded[i] = 1;
       const fork = forks[parent + 1] as number;
-      const isOlder = i < fork && (firstSpoken[i] as number) < fork && (lastGrown[i] as number) < fork;
+      const isOlder = i < fork && (firstMessage[i] as number) < fork && (lastGrown[i] as number) < fork;
       if (isOlder && this.#roles[i] === 'result') isCut[i] = 1;
       else if (isOlder) superseded[i] = 1;
     }
@@ -151,23 +151,23 @@ export class Branches {
   }
 
   /** For each line: where it or a descendant first speaks, and the newest line that shows that its branch grows. */
-  #measureBranches(): { readonly firstSpoken: Float64Array; readonly lastGrown: Float64Array } {
+  #measureBranches(): { readonly firstMessage: Float64Array; readonly lastGrown: Float64Array } {
     const count = this.#parents.length;
-    const firstSpoken = new Float64Array(count).fill(Number.POSITIVE_INFINITY);
+    const firstMessage = new Float64Array(count).fill(Number.POSITIVE_INFINITY);
     const lastGrown = new Float64Array(count).fill(-1);
     for (let i = count - 1; i >= 0; i--) {
       const role = this.#roles[i];
       const parent = this.#parents[i] as number;
       if (role === 'prompt' || role === 'response') {
-        firstSpoken[i] = i;
+        firstMessage[i] = i;
         // The rest of a response that had begun is late; a response to a prompt or a result is new.
         const grown = role === 'response' && this.#roles[parent] === 'response' ? parent : i;
         lastGrown[i] = Math.max(lastGrown[i] as number, grown);
       }
       if (parent < 0) continue;
-      firstSpoken[parent] = Math.min(firstSpoken[parent] as number, firstSpoken[i] as number);
+      firstMessage[parent] = Math.min(firstMessage[parent] as number, firstMessage[i] as number);
       lastGrown[parent] = Math.max(lastGrown[parent] as number, lastGrown[i] as number);
     }
-    return { firstSpoken, lastGrown };
+    return { firstMessage, lastGrown };
   }
 }

@@ -55,7 +55,7 @@ export class ClaudeConversation {
 
   add(entry: ClaudeEntry): void {
     const conversationId = this.conversationOf(entry);
-    if (entry.agentId !== undefined) this.threads.speak(entry.agentId, conversationId, entry.timestamp);
+    if (entry.agentId !== undefined) this.threads.noteLine(entry.agentId, conversationId, entry.timestamp);
     switch (entry.type) {
       case 'assistant':
         this.#addAssistant(entry, conversationId);

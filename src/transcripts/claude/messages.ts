@@ -56,7 +56,7 @@ function addAssistant(builder: MessageBuilder, entry: ClaudeEntry, serverCalls: 
       continue;
     }
     const part = thought ? fromModel(thought, asName(message.model)) : readText(block);
-    if (part) builder.say(id, timestamp, part);
+    if (part) builder.addPart(id, timestamp, part);
     else if (block.type === 'tool_use' || isServerCall(block)) {
       const callId = asName(block.id) ?? `${id}:${asText(block.name) ?? ''}`;
       if (isServerCall(block)) serverCalls.set(callId, { ...block, input: keep(block.input ?? {}) });
@@ -88,8 +88,8 @@ function addUser(builder: MessageBuilder, entry: ClaudeEntry, isFromSummary: boo
   if (entry.isCompactSummary && !isFromSummary) return; // it says again what was said before
   const content = userParts(blocks);
   const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
-  const said = classifyUserText(text, entry.isMeta);
-  const isForModel = said.kind !== 'notice' || FOR_THE_MODEL.has(said.subtype) || SHELL.test(text);
+  const classified = classifyUserText(text, entry.isMeta);
+  const isForModel = classified.kind !== 'notice' || FOR_THE_MODEL.has(classified.subtype) || SHELL.test(text);
   if (isForModel) builder.user(idOf(entry), entry.timestamp, content);
   else builder.leaveOut('notice', idOf(entry));
 }

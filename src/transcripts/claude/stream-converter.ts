@@ -48,11 +48,11 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
   const addResult = (message: Json): void => {
     const isError = message.is_error === true || message.subtype !== 'success';
     const given = asList(message.errors).flatMap((error) => asText(error) ?? []);
-    const said = given.length > 0 ? given : [asText(message.result) ?? ''];
-    const errors = said.filter((error) => error.trim() !== '' && !isDiagnostic(error));
+    const reported = given.length > 0 ? given : [asText(message.result) ?? ''];
+    const errors = reported.filter((error) => error.trim() !== '' && !isDiagnostic(error));
     const isStopped =
       isError &&
-      (interrupted || (said.some(isDiagnostic) && errors.every((error) => error.includes('Request was aborted'))));
+      (interrupted || (reported.some(isDiagnostic) && errors.every((error) => error.includes('Request was aborted'))));
     if (isError && !isStopped && !apiErrorShown) {
       writer.upsert({
         id: `error:${asName(message.uuid) ?? asName(message.session_id) ?? ''}`,

@@ -59,7 +59,7 @@ export class SubagentThreads {
   }
 
   /** Notes a line of an agent; adds the agent's id to its block, once. */
-  speak(agentId: string, toolUseId: string, timestamp: string): void {
+  noteLine(agentId: string, toolUseId: string, timestamp: string): void {
     this.link(agentId, toolUseId);
     this.#threads.set(agentId, timestamp);
     if (this.#linked.has(toolUseId) || !this.#writer.isSubagent(toolUseId)) return;

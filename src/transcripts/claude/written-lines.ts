@@ -64,10 +64,10 @@ export class WrittenLines {
 
 function originalOf(entry: ClaudeEntry): Original | undefined {
   const time = asName(entry.raw.timestamp);
-  const said = time === undefined ? undefined : textsOf(entry);
-  if (time === undefined || said === undefined) return undefined;
+  const texts = time === undefined ? undefined : textsOf(entry);
+  if (time === undefined || texts === undefined) return undefined;
   let digest = 0;
-  for (const text of said) digest = digestOf(text, Math.imul(digest, 31) + text.length);
+  for (const text of texts) digest = digestOf(text, Math.imul(digest, 31) + text.length);
   return { time, source: asText(entry.message?.id) ?? entry.type, digest };
 }
 

@@ -38,7 +38,7 @@ class History {
   readonly #response: ResponseBuffer;
   readonly #prompts = new Prompts((message, kind) => this.#addUserMessage(message, kind));
   /** The agents whose result a call returned: a notification repeats it. */
-  readonly #answered = new Set<string>();
+  readonly #reported = new Set<string>();
   #keepsSummary = false;
   #total: Json | undefined;
 
@@ -91,7 +91,7 @@ class History {
     }
     if (isOutput(item)) {
       const parts = partsOfOutput(item);
-      for (const [agent, status] of waitedStates(textOfParts(parts))) this.#noteAnswer(agent, status);
+      for (const [agent, status] of waitedStates(textOfParts(parts))) this.#noteResult(agent, status);
       this.#response.addOutput(asName(item.call_id) ?? '', { id, createdAt: at, parts });
       return;
     }
@@ -118,7 +118,7 @@ class History {
     const item = itemOfEvent(event);
     if (item && isOfCall(item)) {
       const outcome = outcomeOf(item);
-      if (isOfAgents(item)) for (const [agent, status] of agentStates(item)) this.#noteAnswer(agent, status);
+      if (isOfAgents(item)) for (const [agent, status] of agentStates(item)) this.#noteResult(agent, status);
       if (outcome) this.#response.addItem(asName(item.id) ?? '', outcome, at);
     } else if (item?.type === 'UserMessage') {
       const parts = partsOf(item.content);
@@ -136,7 +136,7 @@ class History {
 
   #addUserMessage({ id, timestamp, parts }: UserMessage, kind: UserTextKind): void {
     const notification = kind === 'subagent_notification' ? parseNotification(textOfParts(parts)) : undefined;
-    const isNews = notification !== undefined && !this.#answered.has(notification.agent);
+    const isNews = notification !== undefined && !this.#reported.has(notification.agent);
     if (isNews || FOR_THE_MODEL.has(kind) || (this.#keepsSummary && SUMMARIES.has(kind))) {
       this.#response.addUser(id, timestamp, parts);
     } else if (notification === undefined && !SUMMARIES.has(kind) && textOfParts(parts).trim() !== '') {
@@ -144,8 +144,8 @@ class History {
     }
   }
 
-  #noteAnswer(agent: string, status: unknown): void {
-    if (agentOutcome(status)) this.#answered.add(agent);
+  #noteResult(agent: string, status: unknown): void {
+    if (agentOutcome(status)) this.#reported.add(agent);
   }
 
   #addTotal(total: Json | undefined): void {

@@ -114,7 +114,7 @@ export class ResponseBuffer {
     }
     this.#hasBegun = true;
     for (const step of this.#steps) {
-      if ('text' in step) this.#builder.say(id, step.at, { type: 'text', text: step.text });
+      if ('text' in step) this.#builder.addPart(id, step.at, { type: 'text', text: step.text });
       else if ('call' in step) {
         const { callId, toolName: name, arguments: written } = step.call;
         this.#builder.call(id, step.at, { callId, name, arguments: written });

@@ -58,13 +58,13 @@ function blocksOf(blocks: readonly ShownBlock[], depth: number, page: Page): str
 function blockSections({ block, thread, call }: ShownBlock, depth: number, page: Page): string[] {
   switch (block.type) {
     case 'user_message':
-      return [heading('User', block, depth, page), said(block.content, depth), ...attached(block, page)];
+      return [heading('User', block, depth, page), contained(block.content, depth), ...attached(block, page)];
     case 'assistant_text': {
       const name = block.status === 'error' ? 'Assistant (interrupted)' : 'Assistant';
-      return [heading(name, block, depth, page), said(block.content, depth), ...attached(block, page)];
+      return [heading(name, block, depth, page), contained(block.content, depth), ...attached(block, page)];
     }
     case 'thinking':
-      return folded('Thinking', [said(block.content, depth), ...attached(block, page)]);
+      return folded('Thinking', [contained(block.content, depth), ...attached(block, page)]);
     case 'tool_use': {
       const status = block.status === 'complete' ? '' : ` (${block.status === 'error' ? 'failed' : 'no result'})`;
       const detail = call?.detail === undefined ? '' : escapedMarkdown(call.detail);
@@ -87,7 +87,7 @@ function blockSections({ block, thread, call }: ShownBlock, depth: number, page:
           : []),
         ...(block.output === undefined || block.output.trim() === ''
           ? []
-          : ['**Response**', quoted(said(block.output, depth))]),
+          : ['**Response**', quoted(contained(block.output, depth))]),
       ];
     case 'system':
     case 'error':
@@ -95,9 +95,9 @@ function blockSections({ block, thread, call }: ShownBlock, depth: number, page:
     case 'compaction': {
       if (block.data !== undefined) page.losses.add('data of a notice', 'Markdown shows its text', block.id);
       const { name: notice, text } = describeNotice(block);
-      if (isFolded(block)) return folded(`${notice}, ${lengthOf(text)}`, [said(text, depth)]);
+      if (isFolded(block)) return folded(`${notice}, ${lengthOf(text)}`, [contained(text, depth)]);
       const name = `**${escapedMarkdown(notice)}**`;
-      return [quoted(text === '' ? name : `${name}\n\n${said(text, depth)}`)];
+      return [quoted(text === '' ? name : `${name}\n\n${contained(text, depth)}`)];
     }
     case 'unknown':
       return folded(`Unknown: ${block.sourceType}`, [fenced(pretty(block.data), 'json')]);
@@ -110,8 +110,8 @@ function blockSections({ block, thread, call }: ShownBlock, depth: number, page:
 function callName(call: ToolUseDescription | undefined): string {
   if (!call) return 'Call';
   if (call.subject === undefined) return escapedMarkdown(call.verb);
-  const isSaid = call.kind === 'plan' || call.kind === 'question';
-  return `${escapedMarkdown(call.verb)} ${isSaid ? escapedMarkdown(call.subject) : inlineCode(call.subject)}`;
+  const isProse = call.kind === 'plan' || call.kind === 'question';
+  return `${escapedMarkdown(call.verb)} ${isProse ? escapedMarkdown(call.subject) : inlineCode(call.subject)}`;
 }
 
 function contentOf(content: ToolUseContent, depth: number): string {
@@ -128,7 +128,7 @@ function contentOf(content: ToolUseContent, depth: number): string {
         )
         .join('\n');
     case 'text':
-      return quoted(said(content.text, depth));
+      return quoted(contained(content.text, depth));
     case 'data':
       return shortData(content.data) === undefined
         ? foldedCode(pretty(content.data), 'json')
@@ -152,7 +152,7 @@ function subagentHead(block: SubagentBlock, depth: number, page: Page): string[]
   const status = block.status === 'complete' ? '' : ` (${block.status === 'error' ? 'failed' : 'running'})`;
   const name = `Subagent ${inlineCode(block.name ?? block.toolUseId)}${status}`;
   const about = block.description === undefined ? '' : escapedMarkdown(block.description);
-  const input = block.input === undefined || block.input.trim() === '' ? '' : quoted(said(block.input, depth));
+  const input = block.input === undefined || block.input.trim() === '' ? '' : quoted(contained(block.input, depth));
   return [
     heading(name, block, depth + 1, page),
     about,
@@ -166,7 +166,7 @@ function heading(name: string, block: ConversationBlock, depth: number, page: Pa
 }
 
 /** A text of the conversation: Markdown, with its headings below those of the document. */
-function said(text: string, depth: number): string {
+function contained(text: string, depth: number): string {
   return containedMarkdown(text, { headings: Math.min(6, depth + 4) });
 }
 

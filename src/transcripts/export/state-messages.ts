@@ -47,7 +47,7 @@ class StateReader {
     switch (block.type) {
       case 'user_message':
         this.#latest = undefined;
-        this.messages.push({ ...base(block.id), role: 'user', content: this.#spoken(block) });
+        this.messages.push({ ...base(block.id), role: 'user', content: this.#parts(block) });
         break;
       case 'assistant_text':
       case 'thinking':
@@ -55,7 +55,7 @@ class StateReader {
           this.#losses.add('interrupted text', 'it was never part of the conversation', block.id);
         } else if (block.type === 'thinking') {
           this.#response(block).content.push({ type: 'reasoning', text: block.content });
-        } else this.#response(block).content.push(...this.#spoken(block));
+        } else this.#response(block).content.push(...this.#parts(block));
         break;
       case 'tool_use': {
         const written = block.input === undefined ? (block.inputText ?? '{}') : JSON.stringify(keep(block.input));
@@ -111,7 +111,7 @@ class StateReader {
     });
   }
 
-  #spoken({ content, attachments = [] }: TextBlock): (TextPart | MediaPart)[] {
+  #parts({ content, attachments = [] }: TextBlock): (TextPart | MediaPart)[] {
     const media = attachments.flatMap(({ mediaType, data, filename }): MediaPart[] => {
       if (data !== undefined) return [mediaPart(mediaType, data, filename)];
       this.#losses.add('attachment', 'only its name is known', filename ?? mediaType);

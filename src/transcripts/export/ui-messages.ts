@@ -30,18 +30,18 @@ export function uiMessages(state: SessionConversationState, losses: LossReport):
     }
   }
   const messages: MutableMessage[] = [];
-  let answerId: string | undefined;
+  let responseId: string | undefined;
   const reply = (block: ConversationBlock): MutableMessage => {
     let last = messages.at(-1);
     if (last?.role !== 'assistant') {
       last = { id: block.message?.id ?? block.id, role: 'assistant', parts: [], metadata: metadataOf(block) };
       messages.push(last);
-      answerId = undefined;
+      responseId = undefined;
     }
     // Every response of the model is a step.
-    if (block.message && block.message.id !== answerId) {
+    if (block.message && block.message.id !== responseId) {
       last.parts.push({ type: 'step-start' });
-      answerId = block.message.id;
+      responseId = block.message.id;
     }
     return last;
   };

@@ -6,7 +6,7 @@ import { userBlocks } from '../../formats/anthropic-blocks.ts';
 import { onLossOf } from '../../formats/losses.ts';
 import { EMPTY_MESSAGE } from '../../formats/placeholders.ts';
 import type { Json } from '../json-access.ts';
-import type { HandedCall, HandedResponse, HandedTurn, SpokenPart } from './handed-turns.ts';
+import type { HandedCall, HandedPart, HandedResponse, HandedTurn } from './handed-turns.ts';
 import {
   isUuid,
   jsonLines,
@@ -80,7 +80,7 @@ class ClaudeSession {
   }
 
   /** A single text as text, anything else as blocks. */
-  #content(parts: readonly SpokenPart[], id: string): string | readonly object[] {
+  #content(parts: readonly HandedPart[], id: string): string | readonly object[] {
     const blocks = parts.flatMap((part) => userBlocks(part, id, onLossOf(this.#context.losses)));
     const [only] = blocks;
     if (only === undefined) return '';

@@ -7,7 +7,7 @@ import { onLossOf } from '../../formats/losses.ts';
 import { orLoss, refusedType, Unsendable, webMedia } from '../../formats/media.ts';
 import { EMPTY_MESSAGE } from '../../formats/placeholders.ts';
 import type { Json } from '../json-access.ts';
-import type { HandedCall, HandedPrompt, HandedResponse, HandedTurn, SpokenPart } from './handed-turns.ts';
+import type { HandedCall, HandedPart, HandedPrompt, HandedResponse, HandedTurn } from './handed-turns.ts';
 import {
   isUuid,
   jsonLines,
@@ -104,7 +104,7 @@ class Rollout {
     this.#item({ type: 'function_call_output', call_id: id, output }, at);
   }
 
-  #parts(parts: readonly SpokenPart[], id: string): readonly Part[] {
+  #parts(parts: readonly HandedPart[], id: string): readonly Part[] {
     return parts.flatMap((part): readonly Part[] =>
       part.type === 'text'
         ? [{ type: 'input_text', text: part.text }]

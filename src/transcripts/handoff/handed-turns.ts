@@ -22,7 +22,7 @@ import { isKeepable, type Json } from '../json-access.ts';
 import { LEFT_OUT } from '../message-builder.ts';
 import type { HandedTexts } from './handed-texts.ts';
 
-export type SpokenPart = TextPart | MediaPart;
+export type HandedPart = TextPart | MediaPart;
 
 /** A call and its result. The id and the name fit `[A-Za-z0-9_-]{1,64}`, and no other call has the id. */
 export interface HandedCall {
@@ -31,7 +31,7 @@ export interface HandedCall {
   readonly input: Json;
   /** The time of the result in the source. */
   readonly at: string;
-  readonly content: readonly SpokenPart[];
+  readonly content: readonly HandedPart[];
   readonly isError: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface HandedPrompt {
   readonly kind: 'prompt';
   /** The time in the source; empty when it is not known. */
   readonly at: string;
-  readonly content: readonly SpokenPart[];
+  readonly content: readonly HandedPart[];
 }
 
 /** What a model responded: its texts, then its calls. */
@@ -63,8 +63,8 @@ export function handedTurns(
   losses: LossReport,
 ): readonly HandedTurn[] {
   const options = onLossOf(losses);
-  const spoken = messages.flatMap((message) => withoutForeign(message, losses));
-  const paired = renameCalls(pairCalls(spoken, options), RULES, options);
+  const own = messages.flatMap((message) => withoutForeign(message, losses));
+  const paired = renameCalls(pairCalls(own, options), RULES, options);
   const reader = new TurnReader(texts, losses);
   for (const message of paired) reader.read(message);
   return reader.finish();
@@ -96,7 +96,7 @@ class TurnReader {
     return [{ kind: 'prompt', at: '', content: [{ type: 'text', text: BEGINNING_LEFT_OUT }] }, ...this.#turns];
   }
 
-  #readPrompt(id: string, at: string, parts: readonly SpokenPart[]): void {
+  #readPrompt(id: string, at: string, parts: readonly HandedPart[]): void {
     const typed = parts.map((part) => {
       const text = part.type === 'text' ? withoutInjected(part.text) : '';
       if (part.type !== 'text' || text === part.text) return part;
@@ -105,7 +105,7 @@ class TurnReader {
     });
     // A prompt whose media are lost stays, without them: the response to it follows.
     if (!typed.some(hasContent)) return;
-    this.#turns.push({ kind: 'prompt', at, content: this.#spoken(typed, id).filter(hasContent) });
+    this.#turns.push({ kind: 'prompt', at, content: this.#convertParts(typed, id).filter(hasContent) });
   }
 
   #readResponse({ id, createdAt, content, toolCalls = [] }: AssistantMessage): void {
@@ -125,8 +125,8 @@ class TurnReader {
     this.#turns.push({ kind: 'response', at: createdAt, texts, calls: this.#results });
   }
 
-  #spoken(parts: readonly SpokenPart[], id: string): readonly SpokenPart[] {
-    return parts.flatMap((part): readonly SpokenPart[] => {
+  #convertParts(parts: readonly HandedPart[], id: string): readonly HandedPart[] {
+    return parts.flatMap((part): readonly HandedPart[] => {
       if (part.type === 'text') return [{ type: 'text', text: this.#texts.text(part.text, id) }];
       if (part.type !== 'image' && part.type !== 'file') {
         this.#losses.add('part of an unknown type', 'a newer version wrote it', id);
@@ -143,7 +143,7 @@ class TurnReader {
     const call = this.#calls.pop();
     if (call === undefined) return;
     const input = this.#texts.input(call);
-    const parts = this.#spoken(content, toolCallId);
+    const parts = this.#convertParts(content, toolCallId);
     const kept = parts.length > 1 ? parts.filter(hasContent) : parts;
     const isEmptyError = isError && !kept.some(hasContent);
     if (isEmptyError) this.#losses.add('empty error', `"${EMPTY_FAILURE}" stands in its place`, toolCallId);
@@ -158,7 +158,7 @@ class TurnReader {
 }
 
 /** Whether a call left a process or a subagent running, as Claude Code and Codex record it. */
-function isInBackground(input: Json, content: readonly SpokenPart[]): boolean {
+function isInBackground(input: Json, content: readonly HandedPart[]): boolean {
   if (input.run_in_background === true) return true;
   return content.some((part) => part.type === 'text' && /^Process running with session ID \d+$/m.test(part.text));
 }
@@ -171,20 +171,20 @@ function withoutForeign(message: ConversationMessage, losses: LossReport): reado
   }
   if (message.role !== 'assistant') return [message];
   const { content, toolCalls = [] } = message;
-  const spoken = content.filter(({ type }) => type !== 'reasoning');
-  for (let n = spoken.length; n < content.length; n++) {
+  const kept = content.filter(({ type }) => type !== 'reasoning');
+  for (let n = kept.length; n < content.length; n++) {
     losses.add('reasoning', LEFT_OUT.reasoning, message.id);
   }
-  const spokenBefore = [0];
-  for (const { type } of content) spokenBefore.push((spokenBefore.at(-1) ?? 0) + (type === 'reasoning' ? 0 : 1));
+  const keptBefore = [0];
+  for (const { type } of content) keptBefore.push((keptBefore.at(-1) ?? 0) + (type === 'reasoning' ? 0 : 1));
   const calls = toolCalls.map(
     ({ callId, name, arguments: written, after = content.length }): ToolCall => ({
       ...{ callId, name, arguments: written },
-      after: spokenBefore[after] ?? spoken.length,
+      after: keptBefore[after] ?? kept.length,
     }),
   );
   const provided = toolCalls.flatMap((call) => providedResult(message, call, losses));
-  return [{ ...message, content: spoken, ...(calls.length > 0 && { toolCalls: calls }) }, ...provided];
+  return [{ ...message, content: kept, ...(calls.length > 0 && { toolCalls: calls }) }, ...provided];
 }
 
 /** The result of a call that the provider ran, as a result like any other. */

@@ -141,8 +141,8 @@ function modelOf({ model, losses }: WriterContext): { readonly providerID: strin
 }
 
 function titleOf(turns: readonly HandedTurn[]): string {
-  const said = turns.flatMap((turn) => (turn.kind === 'prompt' ? turn.content : []));
-  const text = said.find((part) => part.type === 'text')?.text ?? '';
+  const content = turns.flatMap((turn) => (turn.kind === 'prompt' ? turn.content : []));
+  const text = content.find((part) => part.type === 'text')?.text ?? '';
   const [line = ''] = text
     .trim()
     .slice(0, 4 * MAX_TITLE)

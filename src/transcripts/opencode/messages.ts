@@ -53,7 +53,7 @@ function addAssistant(builder: MessageBuilder, { info, parts }: OpenCodeExportMe
     const at = isoTime(partTime(part, created));
     // The text after results is another response, but older versions store it in the same message.
     if (part.type === 'step-start' && ++steps > 1) id = `${messageId}/${steps}`;
-    if (part.type === 'text') builder.say(id, at, { type: 'text', text: asText(part.text) ?? '' });
+    if (part.type === 'text') builder.addPart(id, at, { type: 'text', text: asText(part.text) ?? '' });
     else if (part.type === 'reasoning') {
       const data = asObject(keep(part.metadata)) ?? {};
       if (Object.keys(data).length === 0) {
@@ -62,7 +62,7 @@ function addAssistant(builder: MessageBuilder, { info, parts }: OpenCodeExportMe
       }
       const signature = asName(asObject(data.anthropic)?.signature);
       const thought = { type: 'reasoning', text: asText(part.text) ?? '', provider } as const;
-      builder.say(id, at, fromModel({ ...thought, ...(signature !== undefined && { signature }) }, model, data));
+      builder.addPart(id, at, fromModel({ ...thought, ...(signature !== undefined && { signature }) }, model, data));
     } else if (part.type === 'tool') addTool(builder, id, part, at);
     else if (part.type === 'retry') builder.leaveOut('notice', asName(part.id) ?? messageId);
   }

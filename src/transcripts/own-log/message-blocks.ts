@@ -39,7 +39,7 @@ function blocksOfMessage(message: ConversationMessage, details: MessageDetails):
         { ...base, id: message.id, type: 'user_message', content: textOf(message), ...attached(message.content) },
       ];
     case 'assistant':
-      return assistantBlocks(message, { ...base, message: answerOf(message, details) }, details);
+      return assistantBlocks(message, { ...base, message: responseOf(message, details) }, details);
     case 'tool':
       return [resultBlock(message, base, details.resultOf)];
     default:
@@ -60,7 +60,7 @@ function instructionsBlock(message: SystemMessage, base: Base): ConversationBloc
 function assistantBlocks(message: AssistantMessage, base: Base, details: MessageDetails): ConversationBlock[] {
   const blocks: ConversationBlock[] = [];
   const calls = [...(message.toolCalls ?? []).entries()];
-  const sayCallsUpTo = (place: number): void => {
+  const pushCallsUpTo = (place: number): void => {
     for (let next = calls[0]; next && (next[1].after ?? Number.POSITIVE_INFINITY) <= place; next = calls[0]) {
       calls.shift();
       blocks.push(...callBlocks(next[1], base, details.callNames[next[0]] ?? next[1].callId));
@@ -68,7 +68,7 @@ function assistantBlocks(message: AssistantMessage, base: Base, details: Message
   };
   let texts = 0;
   for (const [place, part] of message.content.entries()) {
-    sayCallsUpTo(place);
+    pushCallsUpTo(place);
     if (part.type === 'text' || part.type === 'reasoning') {
       // Counted as in drafts, which have only texts and reasoning with text (D46).
       if (part.text === '') continue;
@@ -79,7 +79,7 @@ function assistantBlocks(message: AssistantMessage, base: Base, details: Message
       blocks.push({ ...base, id, type: 'assistant_text', content: '', attachments: [attachment(part)] });
     }
   }
-  sayCallsUpTo(Number.POSITIVE_INFINITY);
+  pushCallsUpTo(Number.POSITIVE_INFINITY);
   return blocks;
 }
 
@@ -106,7 +106,7 @@ function resultBlock(message: ToolMessage, base: Base, toolUseId: string): Conve
   return { ...base, ...named, output: textOf(message), isError, ...parts };
 }
 
-function answerOf(message: AssistantMessage, { usage, model }: MessageDetails): BlockMessage {
+function responseOf(message: AssistantMessage, { usage, model }: MessageDetails): BlockMessage {
   return { id: message.id, ...(model !== undefined && { model }), ...(usage && { usage }) };
 }
 

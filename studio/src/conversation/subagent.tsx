@@ -29,7 +29,7 @@ export const Subagent = memo((props: Props) => {
   const { isOpen, isStatic, setOpen } = useOpen(subagentKey(block.toolUseId), false);
   const { input = '', output = result?.output ?? '' } = block;
   const hasBlocks = (subagent?.blocks.length ?? 0) > 0;
-  const prompt = !said(subagent, input) && input !== descriptionOf(props) && (
+  const prompt = !hasText(subagent, input) && input !== descriptionOf(props) && (
     <Folded id={`${id}:input`} name="Prompt" text={input} />
   );
   if (isStatic) {
@@ -39,7 +39,7 @@ export const Subagent = memo((props: Props) => {
           <>
             {prompt}
             {children}
-            {!said(subagent, output) && <Folded id={`${id}:output`} name="Result" text={output} />}
+            {!hasText(subagent, output) && <Folded id={`${id}:output`} name="Result" text={output} />}
           </>
         )}
       </Disclosure>
@@ -100,7 +100,7 @@ function descriptionOf({ block, call }: Props): string | undefined {
 }
 
 /** Whether the first or the last block of a subagent is this text: its prompt and its result usually are. */
-function said(subagent: SubagentState | undefined, text: string): boolean {
+function hasText(subagent: SubagentState | undefined, text: string): boolean {
   return [subagent?.blocks.at(0), subagent?.blocks.at(-1)].some(
     (block) => block && 'content' in block && block.content.trim() === text.trim(),
   );

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { anthropicEvents } from '../../support/provider-server/anthropic-answer.ts';
 import { blocksOf, checkAnthropic } from '../../support/provider-server/anthropic-check.ts';
+import { anthropicEvents } from '../../support/provider-server/anthropic-events.ts';
 import {
   type Answer,
   type Body,

@@ -177,7 +177,7 @@ test('a cancelled evaluation is superseded by the next input', async () => {
       if (textOf(messages.at(-1) as never) === 'Wait.') {
         await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
       }
-      yield { type: 'finish', answer: { content: [{ type: 'text', text: 'Here.' }], toolCalls: [] } };
+      yield { type: 'finish', response: { content: [{ type: 'text', text: 'Here.' }], toolCalls: [] } };
     },
   };
   const agent = createAgent({ name: 'stalled', model: stalled, instructions: '' });
@@ -249,7 +249,7 @@ test('while another run has the session, a run follows it, and is busy when it m
       requests++;
       started();
       await released;
-      yield { type: 'finish', answer: { content: [{ type: 'text', text: 'Here.' }], toolCalls: [] } };
+      yield { type: 'finish', response: { content: [{ type: 'text', text: 'Here.' }], toolCalls: [] } };
     },
   };
   const agent = createAgent({ name: 'slow', model: slow, instructions: '' });

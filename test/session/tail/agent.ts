@@ -61,7 +61,7 @@ function modelOf(between: Between, parts: number): Model {
         { type: 'reasoning', text: reasoning.join('') },
         { type: 'text', text: text.join('') },
       ];
-      yield { type: 'finish', answer: { content, toolCalls } };
+      yield { type: 'finish', response: { content, toolCalls } };
     },
   };
 

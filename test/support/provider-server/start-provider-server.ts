@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { anthropicEvents } from './anthropic-answer.ts';
 import { blocksOf, checkAnthropic } from './anthropic-check.ts';
-import { openAIChatEvents } from './openai-chat-answer.ts';
+import { anthropicEvents } from './anthropic-events.ts';
 import { checkOpenAIChat } from './openai-chat-check.ts';
-import { openAIResponsesEvents } from './openai-responses-answer.ts';
+import { openAIChatEvents } from './openai-chat-events.ts';
 import { checkOpenAIResponses } from './openai-responses-check.ts';
+import { openAIResponsesEvents } from './openai-responses-events.ts';
 import {
   type Answer,
   type Api,

@@ -47,7 +47,7 @@ export class Notices implements CommitFeed {
 
   constructor(parts: Notified) {
     this.#parts = parts;
-    parts.listener?.onNotice((channel, payload) => this.#heard(channel, payload));
+    parts.listener?.onNotice((channel, payload) => this.#receive(channel, payload));
     parts.listener?.onListening(() => this.#watchers.notifyAll());
   }
 
@@ -107,7 +107,7 @@ export class Notices implements CommitFeed {
       });
   }
 
-  #heard(channel: string, sessionId: string): void {
+  #receive(channel: string, sessionId: string): void {
     if (channel === workChannel(this.#parts.database.schema)) this.#watchers.notifyWork();
     else this.#watchers.notify(sessionId);
   }

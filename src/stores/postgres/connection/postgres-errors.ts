@@ -128,8 +128,8 @@ export function storeError(error: unknown): HoldfastError {
     what: 'PostgreSQL reported an error; see the cause',
   };
   const state = sqlState(error);
-  const said = messageOf(error) || String((error as { readonly code?: unknown })?.code ?? 'no message');
-  return new HoldfastError(code, `${what} (${state === undefined ? '' : `${state}: `}${said})`, { cause: error });
+  const message = messageOf(error) || String((error as { readonly code?: unknown })?.code ?? 'no message');
+  return new HoldfastError(code, `${what} (${state === undefined ? '' : `${state}: `}${message})`, { cause: error });
 }
 
 function meaningOf(error: unknown): Meaning | undefined {

@@ -46,7 +46,7 @@ export class AsideWriter {
   /** What an event announced and no item of the history repeated yet, by its type and its text. */
   readonly #announced = new Map<string, Announced>();
   /** What was shown in this turn, in the same way. */
-  readonly #said = new Set<string>();
+  readonly #shown = new Set<string>();
   /** A compaction was shown; its other lines are about the same. */
   #isCompacted = false;
 
@@ -72,19 +72,19 @@ export class AsideWriter {
   /** An event of older files that repeats a text or a thought of the history. It is shown from the event only if no item has it. */
   announce(announced: Announced): void {
     const key = `${announced.type} ${announced.content}`;
-    if (announced.content.trim() !== '' && !this.#said.delete(key)) this.#announced.set(key, announced);
+    if (announced.content.trim() !== '' && !this.#shown.delete(key)) this.#announced.set(key, announced);
   }
 
   #repeat(type: Announced['type'], content: string): void {
     const key = `${type} ${content}`;
-    if (!this.#announced.delete(key)) this.#said.add(key);
+    if (!this.#announced.delete(key)) this.#shown.add(key);
   }
 
   /** Shows what was announced and no item repeated: the turn is over. */
   flush(): void {
     const announced = [...this.#announced.values()];
     this.#announced.clear();
-    this.#said.clear();
+    this.#shown.clear();
     for (const { id, type, content, messageOf, at } of announced) {
       this.#shared.writer.upsert({ ...blockBase(id, this.#conversationId, at, messageOf()), type, content });
     }
@@ -140,11 +140,11 @@ export class AsideWriter {
 
   /** A text that one agent sent to another. A subagent's last one is its result; a task is its prompt. */
   addAgentMessage(id: string, item: Json, at: string): void {
-    const { payload, isAnswer } = readAgentMessage(textOfParts(partsOf(item.content)));
+    const { payload, isFinal } = readAgentMessage(textOfParts(partsOf(item.content)));
     const author = asName(item.author) ?? '';
     const recipient = asName(item.recipient) ?? '';
     const end = { status: 'completed', output: payload } as const;
-    if (isAnswer && this.#shared.agents.end(author, end, at)) return;
+    if (isFinal && this.#shared.agents.end(author, end, at)) return;
     const isTask = this.#meta?.agentPath !== undefined && recipient === this.#meta.agentPath;
     if (isTask && payload !== '') {
       const base = blockBase(id, this.#conversationId, at);
@@ -211,8 +211,8 @@ function machinery(kind: UserTextKind): { readonly machinery?: true } {
 }
 
 /** The text of a message between agents without its header, and whether it is the agent's last one. */
-export function readAgentMessage(text: string): { readonly payload: string; readonly isAnswer: boolean } {
+export function readAgentMessage(text: string): { readonly payload: string; readonly isFinal: boolean } {
   const header = /^Message Type: (\w+)\n(?:[A-Z][\w ]{0,40}:[^\n]*\n){0,6}?Payload:\s?/.exec(text);
-  if (header === null) return { payload: text, isAnswer: false };
-  return { payload: text.slice(header[0].length), isAnswer: header[1] === 'FINAL_ANSWER' };
+  if (header === null) return { payload: text, isFinal: false };
+  return { payload: text.slice(header[0].length), isFinal: header[1] === 'FINAL_ANSWER' };
 }

@@ -48,7 +48,7 @@ const OTHERWISE = /[\w.$[\]"'()]{1,120}[ \t]{1,4}(?:\?\?|\|\||or)[ \t]{1,4}(?=["
 /** `| password | value |`, but not `(user|password|token)`. */
 const CELL = /(?:[ \t]{1,40}\|[ \t]{0,40}|\|[ \t]{1,40})(?=[^\s|])/y;
 /** `the password of the database is value`, `the token for the API: value`. */
-const SAID =
+const SENTENCE =
   /(?:[ \t]+(?!commit|hash|sha|digest|checksum|id\b)[A-Za-z]{1,20}){1,6}:[ \t]+[`"'*]{0,2}|(?:[ \t]+[a-z]{1,20}){0,6}[ \t]+(?:is|was|are|ist|war|lautet|est|es|era|é|è)[ \t]*:?[ \t]+[`"'*]{0,2}|[ \t]{1,4}[`"']?(?=[A-Za-z0-9])/y;
 const ELEMENT = />(?=[^<\n]{1,1000}<\/)/y;
 const SPACE = /[ \t]{1,20}(?=\S)/y;
@@ -104,7 +104,7 @@ function nameAround(text: string, index: number, after: number): [number, number
 /** How a name and its value are connected. */
 interface Connection {
   readonly at: number;
-  readonly by: 'assignment' | 'value' | 'list' | 'element' | 'space' | 'said';
+  readonly by: 'assignment' | 'value' | 'list' | 'element' | 'space' | 'sentence';
   readonly sign?: string;
   /** A verb connects them: `the password is value`. */
   readonly isStated?: boolean;
@@ -162,8 +162,8 @@ class ValueReader {
     if (space && /["']/.test(text[end + space[0].length] ?? ''))
       return { at: end + space[0].length, by: text[start - 1] === '-' ? 'space' : 'list' };
     if (space && isArgument(text, start, end)) return { at: end + space[0].length, by: 'space' };
-    const said = matchAt(SAID, text, end);
-    return said ? { at: end + said[0].length, by: 'said', isStated: /[a-z]/.test(said[0]) } : undefined;
+    const sentence = matchAt(SENTENCE, text, end);
+    return sentence ? { at: end + sentence[0].length, by: 'sentence', isStated: /[a-z]/.test(sentence[0]) } : undefined;
   }
 
   #value(connection: Connection, name: string, strength: NameStrength): Omit<Finding, 'kind'> | undefined {
@@ -171,7 +171,7 @@ class ValueReader {
     const isPlural = nameStrength(name) === undefined;
     const { by, sign } = connection;
     const at = connection.at + (sign ? (matchAt(OTHERWISE, text, connection.at)?.[0].length ?? 0) : 0);
-    if (by === 'said') {
+    if (by === 'sentence') {
       const bare = trimmed(text, at, this.#bareEnd(at));
       const value = text.slice(bare.start, bare.end);
       // `single-pass parser2Mode` is no pass.

@@ -26,13 +26,13 @@ export const BlockRow = memo(
     const { row, href, isTarget = false, children } = props;
     const { block, depth } = row;
     const fork = useContext(ForkContext);
-    const isSpoken = block.type === 'user_message' || block.type === 'assistant_text';
+    const isText = block.type === 'user_message' || block.type === 'assistant_text';
     return (
       <article
         id={`block-${row.key}`}
         data-type={block.type}
         aria-label={NAMES[block.type]}
-        className={`group/row relative ${isSpoken ? 'py-1.5' : 'py-0.5'} ${INDENTS[Math.min(depth, 4)]} ${isTarget ? 'rounded bg-accent-ground' : ''}`}
+        className={`group/row relative ${isText ? 'py-1.5' : 'py-0.5'} ${INDENTS[Math.min(depth, 4)]} ${isTarget ? 'rounded bg-accent-ground' : ''}`}
       >
         {depth > 0 && <span aria-hidden="true" className="absolute inset-y-0 left-2 border-l border-strong-line" />}
         <Block row={row}>{children}</Block>

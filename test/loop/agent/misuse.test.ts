@@ -1,6 +1,6 @@
 /** What `createAgent`, `openStore` and `agents` must refuse where the mistake is made, and not at the first run (D80). */
 import { expect, test } from 'vitest';
-import { createAgent, memoryStore, openStore, scriptedModel } from '../../../src/index.ts';
+import { createAgent, memoryStore, openStore, type Store, scriptedModel } from '../../../src/index.ts';
 import { checkAgents } from '../../../src/loop/agent/choose-agent.ts';
 import { crashPoints, storeWithCrashPoints } from '../../../src/testing/crash-points.ts';
 
@@ -18,6 +18,7 @@ test.for([
   ['a number of turns that is none', { ...base, maxTurns: -1 }],
   ['no parallel calls', { ...base, maxParallelCalls: 0 }],
   ['a budget that is no number', { ...base, budget: { maxTokens: '5' } }],
+  ['a history that is none', { ...base, history: 5 }],
 ] as const)('createAgent refuses %s (D80)', ([, options]) => {
   expect(() => createAgent(options as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
 });
@@ -66,6 +67,33 @@ test('an opened store can be wrapped (D80)', async () => {
   const outer = await openStore(storeWithCrashPoints(await openStore('memory:'), points));
   await (await outer.session('s')).send('Hi.');
   expect(points.passed).toContain('before append');
+});
+
+test.for([
+  ['frozen', (store: Store) => Object.freeze({ ...store })],
+  ['derived from an opened one', (store: Store) => Object.create(store) as Store],
+] as const)('a store that is %s gets sessions of its own, and the same ones each time (D80)', async ([, wrap]) => {
+  const inner = await openStore('memory:');
+  const store = wrap(inner);
+  const outer = await openStore(store);
+  expect((await outer.session('s')).store).toBe(outer);
+  expect((await inner.session('s')).store).toBe(inner);
+  expect(await openStore(store)).toBe(outer);
+  expect(await openStore(outer)).toBe(outer);
+});
+
+test('memory is not opened as a file of that name (D80)', async () => {
+  await expect(openStore('memory')).rejects.toMatchObject({
+    code: 'INVALID_ARGUMENT',
+    message: expect.stringContaining('memory:'),
+  });
+});
+
+test('store.session refuses another store or id than its own (D80)', async () => {
+  const store = await openStore('memory:');
+  for (const options of [{ store: memoryStore() }, { id: 'other' }]) {
+    await expect(store.session('s', options as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  }
 });
 
 test('openStore refuses options that a given store does not take (D80)', async () => {

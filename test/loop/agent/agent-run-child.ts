@@ -1,4 +1,4 @@
-/** `agent.run` in a process that kills itself at the nth point: `attack-child.ts <database> <effects> <crashAt>`. Prints the responses. */
+/** `agent.run` in a process that kills itself at the nth point: `agent-run-child.ts <database> <effects> <crashAt>`. Prints the responses. */
 import { appendFileSync, writeSync } from 'node:fs';
 import { z } from 'zod';
 import { createAgent, defineTool, openSession, scriptedModel, textOf } from '../../../src/index.ts';

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import type { AgentResponse } from '../../../src/index.ts';
 
-const CHILD = join(import.meta.dirname, 'attack-child.ts');
+const CHILD = join(import.meta.dirname, 'agent-run-child.ts');
 
 interface Outcome {
   readonly responses: readonly AgentResponse[];
@@ -16,7 +16,7 @@ interface Outcome {
 }
 
 function stage() {
-  const directory = mkdtempSync(join(tmpdir(), 'holdfast-attack-'));
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-agent-run-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const effects = join(directory, 'effects');
   return {
@@ -64,6 +64,9 @@ test('killed again and again, each time a little later, it ends (D80)', async ()
   expect(new Set(effects()).size).toBe(2);
 });
 
+/** `left` says what the session has left at the time: one process may have sent the second input when the other reads the first response. */
+const withoutLeft = ({ left: _, ...response }: AgentResponse): unknown => response;
+
 test('processes that run the same lines at once, one of which is killed, all return the same responses (D80)', async () => {
   const { args, effects } = stage();
   await finish(stage().args); // the code is compiled
@@ -71,6 +74,6 @@ test('processes that run the same lines at once, one of which is killed, all ret
   const [first, second] = await Promise.all([finish(args), finish(args)]);
   await killed;
   expect(first.responses).toMatchObject(ANSWERED);
-  expect(second.responses).toEqual(first.responses);
+  expect(second.responses.map(withoutLeft)).toEqual(first.responses.map(withoutLeft));
   expect(new Set(effects()).size).toBe(2);
 });
