@@ -85,6 +85,25 @@ test('a page that is opened later shows what waits', async () => {
   expect((await shows(follow(`${url}/sessions/ada`), ({ pending }) => pending.length > 0)).pending).toHaveLength(1);
 });
 
+test('a call whose outcome is unknown waits for a person who settles it', async () => {
+  const lost = defineTool({
+    name: 'lost',
+    description: 'Never ends',
+    input: z.object({}),
+    effect: 'once',
+    timeoutMs: 1,
+    execute: () => new Promise<string>(() => {}),
+  });
+  const model = scriptedModel([{ toolCalls: [{ name: 'lost', arguments: {} }] }, 'Done.']);
+  const { url } = await serve({ agents: () => createAgent({ name: 'lost', model, instructions: '', tools: [lost] }) });
+  const client = follow(`${url}/sessions/ada`);
+  await client.actions.send('Lose it');
+  const { pending } = await shows(client, (snapshot) => snapshot.pending.length > 0);
+  expect(pending).toMatchObject([{ name: 'lost', status: 'started', waitsFor: 'outcome' }]);
+  if (pending[0]) await client.actions.settle(pending[0], { result: 'found' });
+  await shows(client, (snapshot) => textsOf(snapshot).includes('Done.') && snapshot.pending.length === 0);
+});
+
 test('queued inputs are shown until they are withdrawn or stopped', async () => {
   const { url } = await serve();
   const client = follow(`${url}/sessions/ada`);
