@@ -1,6 +1,6 @@
 /**
- * A route: what it is called, what it takes, what it returns and what it does. The table of routes registers them, checks requests and
- * writes the OpenAPI document.
+ * A route: what it is called, what it takes, what it returns and what it does. `app.ts` registers the routes of the table, this file checks
+ * their queries and bodies, and `http/openapi.ts` describes them.
  */
 import { HoldfastError } from '../core/errors.ts';
 import { checkSessionId } from '../core/log/session-id.ts';

@@ -6,6 +6,7 @@
  *                     ▲          ▲                     └▶ it threw: tried again later, in the end suspended (D79)
  *     search ─────────┘          └── rung since the last look at the log: once more
  */
+import { planRun } from '../core/plan/run-plan.ts';
 import type { AgentListener } from '../loop/agent/agent.ts';
 import { type Agents, chooseAgent, notChosen } from '../loop/agent/choose-agent.ts';
 import { runLeft } from '../loop/agent/run-agent.ts';
@@ -273,8 +274,9 @@ export class SessionWorker {
     return use(id, async (session) => {
       running.seq = session.seq;
       const at = clock.now(); // whatever becomes due from here on may have been missed
-      // Workers have given up on it: the ring is about what came before, and whatever a person does next ends that.
-      const agent = session.summary?.suspended ? undefined : await chooseAgent(agents, session);
+      // Workers have given up on it, or nothing is to be done yet: what comes next may be for another agent.
+      const isIdle = planRun(session.state, { now: at, tried: new Set() }).do === 'idle';
+      const agent = session.summary?.suspended || isIdle ? undefined : await chooseAgent(agents, session);
       if (!agent) {
         this.#forgetFailure(id);
         this.#leave(session, at);

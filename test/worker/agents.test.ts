@@ -48,6 +48,24 @@ test('a function that chooses another agent than the input names is a visible pr
   expect(errors[0]).toMatchObject({ code: 'AGENT_UNKNOWN' });
 });
 
+test('no agent is chosen for a session with nothing to do: what is sent next may be for another one', async () => {
+  const store = await openStore('memory:');
+  const chosen: string[] = [];
+  const agents = ({ summary }: { readonly summary: { readonly title?: string } | undefined }) => {
+    chosen.push(summary?.title ?? 'none');
+    return one;
+  };
+  const session = await store.session('s');
+  await session.describe({ title: 'before' });
+  const { worker } = work({ store, agents });
+  worker.wake('s');
+  await until(() => worker.stats().running.length === 0 && worker.stats().waiting === 0);
+  await session.describe({ title: 'after' });
+  await session.send('Hi.');
+  await untilSession(store, 's', (each) => each.summary?.status === 'completed');
+  expect(new Set(chosen)).toEqual(new Set(['after']));
+});
+
 test.for([
   ['another name', { three: one }, /agents\.three .* "one"/],
   ['a prompt and an adapter', { one: { prompt: one.prompt, adapter: one.adapter } }, /no agent/],

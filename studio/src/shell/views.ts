@@ -30,7 +30,7 @@ export function viewOf({ parts: [first, id, name] }: Place): View | undefined {
   return name === undefined ? VIEWS.conversation : SESSION_VIEWS[name];
 }
 
-/** Views of one session beside its conversation, by the name in their address. `session-tabs.ts` lists them for people. */
+/** Views of one session beside its conversation, by the name in their address. */
 const SESSION_VIEWS: Readonly<Record<string, View>> = {
   record: VIEWS.record,
   timeline: VIEWS.timeline,
