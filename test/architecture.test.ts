@@ -2,7 +2,7 @@
  * The tree is the architecture: a folder imports only from folders above it, and the pure ones use no Node, no clock and no
  * randomness. The rules are here; they are tested on the sources and on examples.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix, relative, sep } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { importsOf } from '../scripts/structure/imports.ts';
@@ -198,5 +198,28 @@ describe('the rules', () => {
     ['core/a.ts', 'const { process: _, ...rest } = holder; rest.performance();'],
   ] as const)('%s may contain: %s', ([path, source]) => {
     expect(violationsIn(path, source)).toEqual([]);
+  });
+});
+
+describe('the rooms', () => {
+  test('each path of the walks in ARCHITECTURE.md exists', () => {
+    const page = readFileSync(join(ROOT, '../ARCHITECTURE.md'), 'utf8');
+    const [, walks = ''] = /^## Three walks\n([\s\S]*?)^## /m.exec(page) ?? [];
+    const paths = Array.from(walks.matchAll(/`((?:[a-z-]+\/)+[\w.-]*)`/g), ([, path = '']) => path);
+    expect(paths.length).toBeGreaterThan(40);
+    const missing = paths.filter(
+      (path) => path !== 'src/' && !existsSync(join(ROOT, path.startsWith('studio/') ? '..' : '.', path)),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  test('no folder of the sources has more than 25 files', () => {
+    const counts = new Map<string, number>();
+    for (const root of [ROOT, STUDIO]) {
+      for (const entry of readdirSync(root, { recursive: true, withFileTypes: true })) {
+        if (entry.isFile()) counts.set(entry.parentPath, (counts.get(entry.parentPath) ?? 0) + 1);
+      }
+    }
+    expect([...counts].filter(([, count]) => count > 25)).toEqual([]);
   });
 });
