@@ -85,7 +85,7 @@ export const VIEW_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'A spawn with the id of a known agent is taken for that agent',
     file: 'src/conversation/reduce-subagent.ts',
-    find: "event.type === 'subagent:spawned' ? copy.findSpawned(toolUseId) : copy.find(toolUseId)",
+    find: 'isOfCall ? copy.findSpawned(toolUseId) : copy.find(toolUseId)',
     replace: 'copy.find(toolUseId)',
     invariant: 'D41',
     tests: ['test/conversation/link-subagents.test.ts'],
@@ -157,8 +157,8 @@ export const VIEW_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'A late ring runs a session that workers gave up on',
     file: 'src/worker/session-worker.ts',
-    find: 'const agent = session.summary?.suspended ? undefined : await',
-    replace: 'const agent = session.seq === 0 ? undefined : await',
+    find: 'const agent = session.summary?.suspended || isIdle ? undefined : await',
+    replace: 'const agent = isIdle ? undefined : await',
     invariant: 'D79',
     tests: ['test/worker/worker.test.ts'],
   },

@@ -71,7 +71,9 @@ function placeSubagent(copy: WorkingCopy, event: SubagentEvent): number {
   const { toolUseId } = event;
   if (normalAgentId(toolUseId) === MAIN_CONVERSATION) return NONE;
   const agentId = agentIdOf(event);
-  const known = event.type === 'subagent:spawned' ? copy.findSpawned(toolUseId) : copy.find(toolUseId);
+  // A spawn whose tool use id is its own agent id names the agent: no call is known.
+  const isOfCall = event.type === 'subagent:spawned' && agentId !== normalAgentId(toolUseId);
+  const known = isOfCall ? copy.findSpawned(toolUseId) : copy.find(toolUseId);
   if (known !== NONE) {
     if (!attach(copy, known, event)) return NONE;
     return agentId === undefined ? known : claim(copy, known, agentId);

@@ -56,6 +56,11 @@ describe('D41: tool use id and agent id are aliases', () => {
     expect(plain(ended).subagents.map(({ status }) => status)).toEqual(['running', 'success']);
   });
 
+  test('a spawn whose tool use id is its own agent id is of the agent that is known, not another one', () => {
+    const before = stateAfter(spawned('t1', { ...about, agentId: 'a1' }), upsert(text('x', 'y'), 'a1'));
+    expect(plain(reduceConversation(before, spawned('a1', { agentId: 'a1' }))).subagents).toHaveLength(1);
+  });
+
   test('subagents that one batch links are the same as those that are linked one by one', () => {
     const ids = Array.from({ length: 40 }, (_, i) => String(i));
     const events = [
