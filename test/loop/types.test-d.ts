@@ -311,7 +311,7 @@ describe('{{name}} in instructions', () => {
     void adapter.evaluate(dated, { resume: 'auto' });
   });
 
-  test('is asked of a child, too', () => {
+  test('is required for a child, too', () => {
     defineTool({
       ...base,
       input: z.object({}),
